@@ -1,4 +1,4 @@
-"""A cluster with everything for all tests, and for each a namespace and nodes of its own: `make test-kube`."""
+"""One cluster with all operators for all tests; each test has its own namespace and nodes: `make test-kube`."""
 
 import contextlib
 import itertools
@@ -18,12 +18,12 @@ from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
-from tests.kube.scene import scene, team
-from tests.kube.serving import Replica, serve
-from tests.kube.shell import shell
-from tests.kube.witness import Witness
+from tests.kube.cluster_observer import ClusterObserver
+from tests.kube.command_line import shell
+from tests.kube.serve.serve_process import Replica, serve
+from tests.kube.serve.six_nodes import pair, six_nodes
 
-__all__ = ["scene", "shell", "team"]
+__all__ = ["pair", "shell", "six_nodes"]
 
 KUBECTL_SECONDS = 60
 GONE_SECONDS = 10.0
@@ -32,7 +32,7 @@ _numbers = itertools.count()
 
 
 def pytest_ignore_collect(config: pytest.Config) -> bool | None:
-    """They need programs that take minutes to build, so they run when they are named."""
+    """The programs of these tests take minutes to build, so the tests run only when they are named."""
     named = (str(given).partition("::")[0] for given in config.invocation_params.args)
     return None if any(re.search(r"tests/kube(/|$)", given) for given in named) else True
 
@@ -57,7 +57,7 @@ def api(kube: Cluster) -> Api:
 
 @pytest.fixture
 def namespace(kube: Cluster) -> Iterator[str]:
-    """A new one; what is in it goes with it, and its pods are gone, most likely, when the next test begins."""
+    """A new namespace. It is deleted after the test; most likely its pods are gone when the next test begins."""
     name = kube.namespace(f"test-{os.getpid()}-{next(_numbers)}")
     yield name
     kube.api.delete(f"/api/v1/namespaces/{name}")
@@ -74,7 +74,7 @@ def namespace(kube: Cluster) -> Iterator[str]:
 
 @pytest.fixture
 def nodes(kube: Cluster) -> Iterator[Nodes]:
-    """A test finds no nodes but those it makes, and they go with it."""
+    """The nodes that the test adds; they are deleted afterwards."""
     yield kube.nodes
     kube.clear_nodes(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
 
@@ -87,10 +87,10 @@ def understudy(kube: Cluster) -> Iterator[Replica]:
 
 
 @pytest.fixture
-def witness(kube: Cluster, namespace: str, nodes: Nodes, understudy: Replica) -> Iterator[Witness]:
-    """Sees what Understudy does with the jobs of the namespace; whatever broke a rule on the way fails the test."""
+def observer(kube: Cluster, namespace: str, nodes: Nodes, understudy: Replica) -> Iterator[ClusterObserver]:
+    """Watches the jobs of the namespace. Every broken rule fails the test."""
     del nodes, understudy  # what it sees is cleared away when it has looked for the last time
-    seeing = Witness(kube.kubeconfig, namespace)
+    seeing = ClusterObserver(kube.kubeconfig, namespace)
     with seeing.watching():
         yield seeing
         assert seeing.wrong == []
@@ -99,7 +99,7 @@ def witness(kube: Cluster, namespace: str, nodes: Nodes, understudy: Replica) ->
 
 @pytest.fixture
 def kubectl(kube: Cluster) -> Callable[..., str]:
-    """What kubectl prints for these arguments; the newest that is installed."""
+    """Runs the newest installed kubectl and returns what it prints."""
     installed = found()
     if not installed:
         pytest.skip("kubectl is not installed")
@@ -118,7 +118,7 @@ def kubectl(kube: Cluster) -> Callable[..., str]:
 
 @pytest.fixture
 def opting_in(kube: Cluster) -> None:
-    """Skips what is about whole namespaces on a Kubernetes that does not know the policy for them."""
+    """Skips tests of opted-in namespaces if this Kubernetes does not serve the policy for them."""
     if not kube.api.exists("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"):
         pytest.skip("this Kubernetes serves no MutatingAdmissionPolicy of v1: it is older than 1.36")
 

@@ -1,4 +1,4 @@
-"""Jobs as users write them, reduced to what the tests of a real cluster are about."""
+"""Jobs as users write them, reduced to the fields that the tests of a real cluster need."""
 
 from collections.abc import Iterator
 
@@ -71,7 +71,7 @@ def mpijob(name: str, workers: int = 2) -> Object:
 
 
 def training_runtime(name: str) -> Object:
-    """What is alike of TrainJobs: one pod a node."""
+    """The fields that all TrainJobs share: one pod a node."""
     labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     replicated = {
         "name": "node",
@@ -101,7 +101,7 @@ def trainjob(name: str, nodes: int = 2, runtime: str = "runtime") -> Object:
 
 
 def create_with_runtime(api: Api, document: Object, namespace: str, runtime: Object) -> None:
-    """Trainer refuses a TrainJob until it has heard of its runtime."""
+    """Trainer refuses a TrainJob until its watch has seen the runtime."""
     api.create(runtime, namespace)
 
     def is_taken() -> bool:
@@ -122,7 +122,7 @@ def job(name: str, size: int) -> Object:
 
 
 def pod_specs(job: Object) -> Iterator[Object]:
-    """Of all roles, whatever kind of job it is."""
+    """The pods of all roles, for any kind of job."""
     spec = job["spec"]
     if job["kind"] == "TrainingRuntime":
         spec = spec["template"]["spec"]
@@ -150,7 +150,7 @@ def priority_class(name: str, value: int) -> Object:
 
 
 def taint(api: Api, node: str, *taints: Object) -> None:
-    """These and no others."""
+    """Replaces the taints of a node."""
     api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": list(taints) or None}})
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tests.embedded.witness import Witness
-from tests.kube import scenery
+from tests.kube import scenario_manifests
 from tests.kube.cluster import kwok
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.running import Cluster
@@ -78,13 +78,13 @@ class KubeWorld(LiveWorld):
             self._wait_until_it_leads()
             yield
         assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
-        assert not (words := list(scenery.complaints(self._log()))), "\n".join(words)
+        assert not (words := list(scenario_manifests.complaints(self._log()))), "\n".join(words)
 
     def _set_up(self) -> None:
         self.kube.namespace(self.namespace)
-        scenery.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
+        scenario_manifests.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
         self.kube.api.apply_all(self.scenario.bound_claims(self.namespace), self.namespace)
-        self.kube.nodes.create([scenery.node(node) for node in self.scenario.nodes()], wait=False)
+        self.kube.nodes.create([scenario_manifests.node(node) for node in self.scenario.nodes()], wait=False)
 
     def _nodes_are_ready(self) -> bool:
         leases = {lease["metadata"]["name"] for lease in self.witness.all(LEASES)}
@@ -102,7 +102,7 @@ class KubeWorld(LiveWorld):
             self.kube.api.delete(kind.path(self.namespace))
         for claim in self.scenario.claims:
             self.kube.api.delete(f"/api/v1/persistentvolumes/{self.namespace}-{claim}")
-        scenery.remove_pods(self.kube.api, self.namespace)
+        scenario_manifests.remove_pods(self.kube.api, self.namespace)
         self.kube.clear_nodes(*(node["metadata"]["name"] for node in self.scenario.nodes()))
         await self.witness.until(
             "nothing is left", lambda: not any(map(self.witness.all, (*self.job_kinds, PODS, NODES)))
@@ -125,7 +125,7 @@ class KubeWorld(LiveWorld):
             print(self.log.read_text())  # noqa: T201  shown where a scenario fails
 
     def _wait_until_it_leads(self) -> None:
-        wait_until(lambda: scenery.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
+        wait_until(lambda: scenario_manifests.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
 
     def _control(self) -> int:
         self.process.check()
@@ -138,10 +138,10 @@ class KubeWorld(LiveWorld):
         return self.job_kinds
 
     def _runnable(self, document: Document) -> Document:
-        return scenery.manifest(document, self.namespace)
+        return scenario_manifests.manifest(document, self.namespace)
 
     def see(self) -> WorldState:
-        """Scenarios mean the default namespace of jobs."""
+        """Scenarios call the namespace of jobs `default`."""
         sight = super().see()
         plainly = {
             job: msgspec.structs.replace(why, words=why.words.replace(f"{self.namespace}/", "default/"))
@@ -161,7 +161,7 @@ class KubeWorld(LiveWorld):
             self._do(self._take_time(pod, NEVER))
 
     def _let_go(self, name: str) -> None:
-        """Those that were told to go go now; the others will when they are."""
+        """Pods that are being deleted end now; the others as soon as they are deleted."""
         self.clinging.discard(name)
         for pod in self.witness.all(PODS):
             meta = pod["metadata"]
@@ -185,14 +185,14 @@ class KubeWorld(LiveWorld):
         self._do(self.witness.until(f"{name} is open", lambda: not _is_closed(self._node(name))))
 
     async def _die(self, name: str) -> None:
-        """The kubelet stops, and what the control plane would write after a while is written at once."""
+        """The kubelet stops. What the control plane would write after a delay is written at once."""
         self.kube.nodes.die(name)
         now = format_time(int(time.time()))
         unheard = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
         await self.client.patch(Ref(NODES, name=name), {"status": {"conditions": [unheard]}}, sub="status")
 
     async def _heal(self, name: str) -> None:
-        """Once its control plane has seen that it is well, it takes back what it said of it; here at once."""
+        """The control plane removes the taints of a healthy node after a delay; here they are removed at once."""
         self.kube.nodes.reboot(name)
         await self.witness.until(f"{name} is ready", lambda: _is_well(self._node(name)))
         await self.witness.until(f"{name} may be used", lambda: not _given_up(self._node(name), "NoSchedule"))

@@ -1,4 +1,4 @@
-"""The test cluster is one: nodes and pods live and die as elsewhere, and its API refuses what it should."""
+"""The test cluster is a cluster: nodes and pods start and fail as elsewhere, its API refuses invalid requests."""
 
 import asyncio
 import subprocess
@@ -91,7 +91,7 @@ def test_a_service_account_may_do_what_its_role_says(kube: Cluster, namespace: s
 
 
 def test_a_dead_node_goes_unsaid_until_its_silence_is_noticed() -> None:
-    """The lease stays as it was, the pod runs on as far as anyone can see; what is deleted there stays."""
+    """The lease is not renewed, the pod still shows Running, and deleted pods are not removed."""
     with cluster(Settings(operators=(), grace="8s", lease_seconds=4)) as kube:
         nodes, api = kube.nodes, kube.api
         nodes.add("dead", "alive")
@@ -114,7 +114,7 @@ def test_a_dead_node_goes_unsaid_until_its_silence_is_noticed() -> None:
 
 
 def pod_on(node: str) -> Object:
-    """Under the node's name, and in no hurry to leave it."""
+    """A pod bound to the node that takes long to end."""
     made = pod(node)
     made["spec"] |= {"nodeName": node, "tolerations": [{"operator": "Exists"}]}
     return made

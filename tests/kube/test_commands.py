@@ -1,4 +1,4 @@
-"""The command line against a real cluster: what it makes, what it reads, and that a plan leaves no trace."""
+"""The command line against a real cluster: what it creates, what it reads, and that a plan writes nothing."""
 
 import asyncio
 import json
@@ -10,8 +10,8 @@ from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster
+from tests.kube.command_line import Shell
 from tests.kube.jobs import SECONDS, jobset, pod, wait_for_pods
-from tests.kube.shell import Shell
 from understudy.client import connect
 from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.clock import SystemClock
@@ -26,7 +26,7 @@ def metas(api: Api, path: str) -> list[dict[str, Any]]:
 
 
 def versions(api: Api) -> dict[str, Any]:
-    """Every object that a scheduler goes by; kubelets renew nodes and leases, and what is ending ends."""
+    """All objects that a scheduler reads, without what kubelets renew and without pods that are ending."""
     ending = {meta["name"] for meta in metas(api, "/api/v1/namespaces") if "deletionTimestamp" in meta}
     found = {}
     for source in WATCHED_RESOURCES:
@@ -39,7 +39,7 @@ def versions(api: Api) -> dict[str, Any]:
 
 
 def is_settled(api: Api, namespace: str, name: str) -> bool:
-    """Whether nothing is left to do for the controllers of a JobSet whose pods have no scheduler."""
+    """Whether the controllers have created everything of a JobSet whose pods no scheduler binds."""
     jobs = api.items(f"/apis/batch/v1/namespaces/{namespace}/jobs")
     status = api.get(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{name}").get("status", {})
     counted = [part.get("active") for part in status.get("replicatedJobsStatus", [])]

@@ -1,4 +1,4 @@
-"""What the embedded server was told that Kubernetes answers is what a kube-apiserver answers."""
+"""The recorded answers of Kubernetes that the embedded server is tested with are those of a real kube-apiserver."""
 
 import pytest
 

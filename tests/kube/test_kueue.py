@@ -1,4 +1,4 @@
-"""Beside the real Kueue: it says when a job may run, and Understudy where. Neither does the work of the other."""
+"""Beside the real Kueue: Kueue decides when a job may run, and Understudy where."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,6 +11,8 @@ from tests.kube.cluster.kwok import SLICE, Nodes
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
+from tests.kube.cluster_observer import ClusterObserver, uids
+from tests.kube.command_line import Shell
 from tests.kube.jobs import (
     CLASSES,
     ONE_GPU,
@@ -24,9 +26,7 @@ from tests.kube.jobs import (
     priority_class,
     taint,
 )
-from tests.kube.scenery import set_priorities
-from tests.kube.shell import Shell
-from tests.kube.witness import Witness, uids
+from tests.kube.scenario_manifests import set_priorities
 from understudy.objects.pods import Pod
 
 QUEUE = "team"
@@ -36,7 +36,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 @pytest.fixture(scope="module")
 def kube() -> Iterator[Cluster]:
-    """A cluster of its own: Kueue has a look at every job and pod there is."""
+    """Its own cluster, since Kueue acts on all jobs and pods of a cluster."""
     if not programs.at_hand():
         pytest.skip(programs.HOW_TO)
     if programs.missing((releases.KUEUE,)):
@@ -46,7 +46,7 @@ def kube() -> Iterator[Cluster]:
 
 
 class Queue:
-    """Accelerators that the jobs of a namespace share, and the jobs that wait for them."""
+    """A Kueue queue: the accelerators that the jobs of a namespace share."""
 
     def __init__(self, api: Api, namespace: str, gpus: int, topology: bool = False) -> None:
         self.api = api
@@ -84,7 +84,7 @@ class Queue:
         self.api.request("DELETE", path, {"propagationPolicy": "Background"})
 
     def workload(self, path: str) -> Object:
-        """What Kueue has written down about a job."""
+        """Kueue's Workload of a job."""
         uid = self.api.get(path)["metadata"]["uid"]
         found = self.api.items(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{self.namespace}/workloads")
         return next((one for one in found if one["metadata"]["ownerReferences"][0]["uid"] == uid), {})
@@ -105,13 +105,13 @@ Opener = Callable[..., Queue]
 
 
 @pytest.fixture
-def opened(api: Api, witness: Witness) -> Iterator[Opener]:
-    """Opens a queue with as many accelerators."""
-    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
+def opened(api: Api, observer: ClusterObserver) -> Iterator[Opener]:
+    """A function that creates a queue with a number of accelerators. The queues are deleted after the test."""
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], observer.namespace)
     made: list[Queue] = []
 
     def open_one(gpus: int, **more: Any) -> Queue:
-        made.append(Queue(api, witness.namespace, gpus, **more))
+        made.append(Queue(api, observer.namespace, gpus, **more))
         return made[-1]
 
     yield open_one
@@ -120,19 +120,19 @@ def opened(api: Api, witness: Witness) -> Iterator[Opener]:
 
 
 def writers_of_suspend(api: Api, path: str) -> set[str]:
-    """Who has a say in whether it is suspended."""
+    """The field managers that own `suspend`."""
     fields = api.get(path)["metadata"]["managedFields"]
     return {entry["manager"] for entry in fields if "f:suspend" in entry["fieldsV1"].get("f:spec", {})}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_waits_for_its_turn_and_is_then_seated_whole(
-    nodes: Nodes, witness: Witness, opened: Opener, shell: Shell, kind: str
+    nodes: Nodes, observer: ClusterObserver, opened: Opener, shell: Shell, kind: str
 ) -> None:
     nodes.add("a", "b", "c", "d", "e", "f", resources=ONE_GPU)  # room for more than the queue allows
     queue = opened(gpus=4)
     first = queue.submit(KINDS[kind]("first"))
-    witness.until("the first runs", lambda: witness.runs("first", 4))
+    observer.until("the first runs", lambda: observer.runs("first", 4))
     second = queue.submit(jobset("second", replicas=1, size=2))
     wait_until(lambda: "Kueue says: " in shell.shows("why", "second"), "Kueue has said why it waits", SECONDS)
     told = shell.shows("why", "second")
@@ -141,69 +141,71 @@ def test_it_waits_for_its_turn_and_is_then_seated_whole(
     assert "quota for nvidia.com/gpu" in told
     assert "is queued by Kueue" in shell.run("resume", "second").err
     assert queue.is_suspended(second)
-    assert witness.ever("second") == set()
+    assert observer.ever("second") == set()
     queue.finish(first)
-    witness.until("the second runs", lambda: witness.runs("second", 2))
+    observer.until("the second runs", lambda: observer.runs("second", 2))
     assert not any("understudy" in one for one in writers_of_suspend(queue.api, second))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kueue_may_take_its_turn_away(nodes: Nodes, witness: Witness, opened: Opener, kind: str) -> None:
+def test_kueue_may_take_its_turn_away(nodes: Nodes, observer: ClusterObserver, opened: Opener, kind: str) -> None:
     nodes.add("a", "b", "c", "d", "e", "f", resources=ONE_GPU)
     queue = opened(gpus=4)
     low = queue.submit(KINDS[kind]("low"))
-    before = witness.until("it runs", lambda: witness.runs("low", 4))
+    before = observer.until("it runs", lambda: observer.runs("low", 4))
     high = queue.submit(jobset("high", replicas=1, size=2), "high")
-    witness.until("the important one runs", lambda: witness.runs("high", 2))
+    observer.until("the important one runs", lambda: observer.runs("high", 2))
     assert queue.is_suspended(low)
-    assert not witness.pods("low")
+    assert not observer.pods("low")
     queue.finish(high)
-    after = witness.until("it runs again", lambda: witness.runs("low", 4))
+    after = observer.until("it runs again", lambda: observer.runs("low", 4))
     assert not uids(before) & uids(after)
     assert not any("understudy" in one for one in writers_of_suspend(queue.api, low))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_gives_way_to_who_is_not_queued_and_keeps_its_turn(
-    nodes: Nodes, witness: Witness, opened: Opener, kind: str
+    nodes: Nodes, observer: ClusterObserver, opened: Opener, kind: str
 ) -> None:
     nodes.add("a", "b", "c", "d", resources=ONE_GPU)
     queue = opened(gpus=4)
     low = queue.submit(KINDS[kind]("low"))
-    witness.until("it runs", lambda: witness.runs("low", 4))
+    observer.until("it runs", lambda: observer.runs("low", 4))
     high = of_class("high", job("high", size=2))
-    queue.api.create(high, witness.namespace)
-    witness.until("the important one runs", lambda: witness.runs("high", 2))
-    witness.until("the other one waits, whole", lambda: len(witness.pods("low")) == 4 and not witness.seated("low"))
+    queue.api.create(high, observer.namespace)
+    observer.until("the important one runs", lambda: observer.runs("high", 2))
+    observer.until("the other one waits, whole", lambda: len(observer.pods("low")) == 4 and not observer.seated("low"))
     assert queue.is_admitted(low)
     assert not queue.is_suspended(low)
-    queue.finish(queue.api.path(high, witness.namespace))
-    witness.until("it runs again", lambda: witness.runs("low", 4))
+    queue.finish(queue.api.path(high, observer.namespace))
+    observer.until("it runs again", lambda: observer.runs("low", 4))
     status = queue.api.get(low)["status"]
     assert (status.get("failed", 0), status.get("restarts", 0)) == (0, 0)
     assert not any("understudy" in one for one in writers_of_suspend(queue.api, low))
 
 
 def test_a_lost_node_costs_it_one_seat_and_not_its_turn(
-    api: Api, nodes: Nodes, witness: Witness, opened: Opener
+    api: Api, nodes: Nodes, observer: ClusterObserver, opened: Opener
 ) -> None:
     nodes.add("a", "b", "c", "d", "spare", resources=ONE_GPU)
     queue = opened(gpus=4)
     path = queue.submit(jobset("low"))
-    before = witness.until("it runs", lambda: witness.runs("low", 4))
+    before = observer.until("it runs", lambda: observer.runs("low", 4))
     lost = before[0]
     taint(api, lost.spec.node_name, OUT_OF_SERVICE)
 
     def mended() -> list[Pod]:
-        pods = witness.runs("low", 4)
+        pods = observer.runs("low", 4)
         return pods if lost.metadata.uid not in uids(pods) else []
 
-    after = witness.until("it is whole again", mended)
+    after = observer.until("it is whole again", mended)
     assert uids(before) - uids(after) == {lost.metadata.uid}
     assert queue.is_admitted(path)
 
 
-def test_where_kueue_places_by_topology_it_is_seated_there(nodes: Nodes, witness: Witness, opened: Opener) -> None:
+def test_where_kueue_places_by_topology_it_is_seated_there(
+    nodes: Nodes, observer: ClusterObserver, opened: Opener
+) -> None:
     for name in ("left-0", "left-1", "right-0", "right-1"):
         nodes.add(name, labels={SLICE: name.partition("-")[0], "pool": "queued"}, resources=ONE_GPU)
     queue = opened(gpus=4, topology=True)
@@ -211,9 +213,9 @@ def test_where_kueue_places_by_topology_it_is_seated_there(nodes: Nodes, witness
         made = job(name, 2)
         made["spec"]["template"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": SLICE}}
         queue.submit(made)
-    witness.until("both run", lambda: witness.runs("first", 2) and witness.runs("second", 2))
-    placed = [witness.pods("first"), witness.pods("second")]
-    domains = [witness.domains(pods, SLICE) for pods in placed]
+    observer.until("both run", lambda: observer.runs("first", 2) and observer.runs("second", 2))
+    placed = [observer.pods("first"), observer.pods("second")]
+    domains = [observer.domains(pods, SLICE) for pods in placed]
     assert [len(found) for found in domains] == [1, 1]
     assert domains[0] != domains[1]
     for seated in (one for pods in placed for one in pods):
@@ -221,7 +223,7 @@ def test_where_kueue_places_by_topology_it_is_seated_there(nodes: Nodes, witness
 
 
 def group_of_pods(name: str, size: int) -> Sequence[Object]:
-    """Pods without an owner: Kueue lets them through its gate together."""
+    """Kueue removes its scheduling gate from all pods of a group together."""
     return [
         {
             "apiVersion": "v1",
@@ -237,21 +239,23 @@ def group_of_pods(name: str, size: int) -> Sequence[Object]:
     ]
 
 
-def test_pods_behind_its_gate_wait_and_start_together(api: Api, nodes: Nodes, witness: Witness, opened: Opener) -> None:
+def test_pods_behind_its_gate_wait_and_start_together(
+    api: Api, nodes: Nodes, observer: ClusterObserver, opened: Opener
+) -> None:
     nodes.add("a", "b", "c", "d", "e", "f", resources=ONE_GPU)
     queue = opened(gpus=4)
     first = queue.submit(job("first", 4))
-    witness.until("the first runs", lambda: witness.runs("first", 4))
+    observer.until("the first runs", lambda: observer.runs("first", 4))
     for pod in group_of_pods("group", 2):
-        api.create(pod, witness.namespace)
+        api.create(pod, observer.namespace)
 
     def together() -> list[Pod]:
-        return [one for one in witness.everybody() if one.metadata.name.startswith("group-")]
+        return [one for one in observer.all_pods() if one.metadata.name.startswith("group-")]
 
-    witness.until("they are there", lambda: len(together()) == 2)
+    observer.until("they are there", lambda: len(together()) == 2)
     assert all(one.spec.scheduling_gates for one in together())
     queue.finish(first)
-    witness.until("they run", lambda: [one.status.phase for one in together()] == ["Running"] * 2)
+    observer.until("they run", lambda: [one.status.phase for one in together()] == ["Running"] * 2)
     for one in together():  # Kueue has a finalizer on them, which it takes off as long as their group is there
-        api.delete(f"/api/v1/namespaces/{witness.namespace}/pods/{one.metadata.name}")
-    witness.until("they are gone", lambda: not together())
+        api.delete(f"/api/v1/namespaces/{observer.namespace}/pods/{one.metadata.name}")
+    observer.until("they are gone", lambda: not together())

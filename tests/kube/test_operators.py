@@ -1,4 +1,4 @@
-"""The real operators make the pods of their kinds, through their webhooks, and leave it to others to schedule them."""
+"""The real operators create the pods of their kinds, through their webhooks, for the scheduler that is named."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Installed programs are used, others are built once; where neither is possible, the message says what to do."""
+"""Installed programs are used, others are built once; if neither is possible, the message says what to do."""
 
 import os
 import threading
@@ -20,7 +20,7 @@ printf '#!/bin/sh\\n' > "$2.part" && chmod +x "$2.part" && sleep 0.3 && mv "$2.p
 
 @pytest.fixture(autouse=True)
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with nothing on it: neither programs nor Go."""
+    """A machine without the programs and without Go."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv(programs.ASSETS, raising=False)
@@ -30,7 +30,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def calls(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go is installed; the file it notes its calls in."""
+    """Installs a fake Go; returns the file that records its calls."""
     monkeypatch.setenv("GO_CALLS", str(bare / "calls"))
     monkeypatch.setenv("PATH", f"{bare / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     executable(bare / "bin" / "go", GO)

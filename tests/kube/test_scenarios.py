@@ -1,4 +1,4 @@
-"""All scenarios once more, on a real control plane with the real operators; a few cannot be played there."""
+"""All scenarios on a real control plane with the real operators, except a few that are not possible there."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.kube.cluster.running import Cluster
 from tests.kube.kube_world import KubeWorld
-from tests.kube.scenery import why_not
+from tests.kube.scenario_manifests import why_not
 from tests.scenarios.scenario_file import FOLDER, files, read
 from tests.scenarios.scenario_runner import play
 from tests.scenarios.test_loop import without_counts

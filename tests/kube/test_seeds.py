@@ -1,6 +1,6 @@
 """Documents 000 and 003 in a real cluster: their manifests as written, under the real JobSet controller.
 
-Its webhooks write the exclusive placement of the leaders, and hold back the other pods until those have a node.
+Its webhooks write the exclusive placement of the leader pods, and reject the other pods until the leaders have a node.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +13,7 @@ from tests.deploy import manifests
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import SLICE, Nodes, node
 from tests.kube.cluster.processes import wait_until
+from tests.kube.cluster_observer import ClusterObserver, uids
 from tests.kube.jobs import (
     CLASSES,
     ONE_GPU,
@@ -26,8 +27,7 @@ from tests.kube.jobs import (
     priority_class,
     taint,
 )
-from tests.kube.scenery import set_priorities
-from tests.kube.witness import Witness, uids
+from tests.kube.scenario_manifests import set_priorities
 from tests.seeds import texts
 from tests.seeds.test_jobset_preemption import rules
 from understudy.model.gangs import Suspension
@@ -38,21 +38,21 @@ MACHINES = {"cloud.google.com/machine-family": "n2", "node.kubernetes.io/instanc
 
 
 def named(jobset: Document) -> Document:
-    """With the scheduler in its pod templates."""
+    """The manifest with the scheduler in its pod templates."""
     for spec in pod_specs(jobset):
         spec["schedulerName"] = "understudy"
     return jobset
 
 
 def add_pools(nodes: Nodes, count: int) -> None:
-    """Of two machines each, of the kind that the document asks for."""
+    """Node pools of two nodes each, with the labels that the document asks for."""
     places = [(f"pool-{number}", f"pool-{number}-{i}") for number in range(count) for i in range(2)]
     resources = {"cpu": "64", "memory": "256Gi", "pods": "110"}
     nodes.create([node(name, {SLICE: pool, **MACHINES}, resources) for pool, name in places])
 
 
-def slices(witness: Witness, pods: list[Pod]) -> set[str]:
-    return witness.domains(pods, SLICE)
+def slices(observer: ClusterObserver, pods: list[Pod]) -> set[str]:
+    return observer.domains(pods, SLICE)
 
 
 def restarts(api: Api, namespace: str, name: str) -> int:
@@ -60,60 +60,60 @@ def restarts(api: Api, namespace: str, name: str) -> int:
     return int(status.get("restarts", 0))
 
 
-def moved(witness: Witness, away_from: str) -> Callable[[], list[Pod]]:
+def moved(observer: ClusterObserver, away_from: str) -> Callable[[], list[Pod]]:
     def seen() -> list[Pod]:
-        pods = witness.runs("high-priority", 6)
-        return pods if pods and away_from not in slices(witness, pods) else []
+        pods = observer.runs("high-priority", 6)
+        return pods if pods and away_from not in slices(observer, pods) else []
 
     return seen
 
 
-def both_run(witness: Witness) -> tuple[list[Pod], list[Pod]]:
-    low = witness.until("low runs", lambda: witness.runs("low-priority", 2))
-    high = witness.until("high runs", lambda: witness.runs("high-priority", 6))
-    assert [len(slices(witness, pods)) for pods in (low, high)] == [1, 3]
+def both_run(observer: ClusterObserver) -> tuple[list[Pod], list[Pod]]:
+    low = observer.until("low runs", lambda: observer.runs("low-priority", 2))
+    high = observer.until("high runs", lambda: observer.runs("high-priority", 6))
+    assert [len(slices(observer, pods)) for pods in (low, high)] == [1, 3]
     return low, high
 
 
-def slice_of_the_other_is_taken(api: Api, nodes: Nodes, witness: Witness, lost: Pod) -> None:
-    """There is no spare: the less important one makes room, whole, and comes back by itself."""
-    [loan], [broken] = slices(witness, witness.pods("low-priority")), slices(witness, [lost])
+def slice_of_the_other_is_taken(api: Api, nodes: Nodes, observer: ClusterObserver, lost: Pod) -> None:
+    """Without a spare, the JobSet of lower priority is preempted whole, and comes back by itself."""
+    [loan], [broken] = slices(observer, observer.pods("low-priority")), slices(observer, [lost])
     taint(api, lost.spec.node_name, OUT_OF_SERVICE)
-    high = witness.until("the slice of the other is taken", moved(witness, broken))
-    assert loan in slices(witness, high)
-    assert witness.seated("low-priority") == []
-    assert {gang.name: gang.suspension for gang in witness.gangs()}["low-priority"] is Suspension.REQUEUED
+    high = observer.until("the slice of the other is taken", moved(observer, broken))
+    assert loan in slices(observer, high)
+    assert observer.seated("low-priority") == []
+    assert {gang.name: gang.suspension for gang in observer.gangs()}["low-priority"] is Suspension.REQUEUED
 
     nodes.reboot(lost.spec.node_name)
     taint(api, lost.spec.node_name)
-    back = witness.until("low runs again", lambda: witness.runs("low-priority", 2))
-    assert slices(witness, back) == {broken}
-    assert [restarts(api, witness.namespace, name) for name in ("high-priority", "low-priority")] == [0, 0]
+    back = observer.until("low runs again", lambda: observer.runs("low-priority", 2))
+    assert slices(observer, back) == {broken}
+    assert [restarts(api, observer.namespace, name) for name in ("high-priority", "low-priority")] == [0, 0]
 
 
 def test_a_spare_slice_steps_in_and_then_the_less_important_jobset_goes_whole(
-    api: Api, nodes: Nodes, witness: Witness
+    api: Api, nodes: Nodes, observer: ClusterObserver
 ) -> None:
     add_pools(nodes, 5)
     for document in texts.manifests("000"):
-        api.apply(named(document) if document["kind"] == "JobSet" else document, witness.namespace)
-    low, high = both_run(witness)
-    home, [loan] = slices(witness, high), slices(witness, low)
+        api.apply(named(document) if document["kind"] == "JobSet" else document, observer.namespace)
+    low, high = both_run(observer)
+    home, [loan] = slices(observer, high), slices(observer, low)
 
     # A node falls silent. There is a spare slice: it steps in, and the less important JobSet does not notice.
-    [lost] = slices(witness, [high[0]])
+    [lost] = slices(observer, [high[0]])
     nodes.die(high[0].spec.node_name)
-    high = witness.until("the spare slice steps in", moved(witness, lost))
-    [spare] = slices(witness, high) - home
+    high = observer.until("the spare slice steps in", moved(observer, lost))
+    [spare] = slices(observer, high) - home
     assert spare != loan
-    assert uids(witness.pods("low-priority")) == uids(low)
+    assert uids(observer.pods("low-priority")) == uids(low)
 
-    slice_of_the_other_is_taken(api, nodes, witness, next(pod for pod in high if slices(witness, [pod]) == {spare}))
+    slice_of_the_other_is_taken(api, nodes, observer, next(pod for pod in high if slices(observer, [pod]) == {spare}))
 
 
 @pytest.fixture
 def opted_in(api: Api, namespace: str, opting_in: None) -> Iterator[None]:
-    """The namespace, as a whole, by the policy that is shipped."""
+    """Opts the whole namespace in, by the shipped policy."""
     del opting_in
     policies = manifests.documents(manifests.KUSTOMIZE / "admission" / "policy.yaml")
     api.apply_all(policies)
@@ -130,11 +130,13 @@ def opted_in(api: Api, namespace: str, opting_in: None) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("opted_in")
-def test_manifests_as_they_are_in_a_namespace_that_is_opted_in(api: Api, nodes: Nodes, witness: Witness) -> None:
+def test_manifests_as_they_are_in_a_namespace_that_is_opted_in(
+    api: Api, nodes: Nodes, observer: ClusterObserver
+) -> None:
     add_pools(nodes, 4)
-    api.apply_all(texts.manifests("000"), witness.namespace)
-    _, high = both_run(witness)
-    slice_of_the_other_is_taken(api, nodes, witness, high[0])
+    api.apply_all(texts.manifests("000"), observer.namespace)
+    _, high = both_run(observer)
+    slice_of_the_other_is_taken(api, nodes, observer, high[0])
 
 
 # Document 003
@@ -152,49 +154,49 @@ def exclusive(name: str, priority: str) -> Document:
     return made
 
 
-def shared_racks(witness: Witness) -> Iterator[str]:
+def shared_racks(observer: ClusterObserver) -> Iterator[str]:
     there: dict[str, set[str]] = {}
-    for one in witness.everybody():
+    for one in observer.all_pods():
         if one.spec.node_name:
-            rack = witness.nodes[one.spec.node_name].metadata.labels["rack"]
+            rack = observer.nodes[one.spec.node_name].metadata.labels["rack"]
             there.setdefault(rack, set()).add(one.metadata.labels["job-name"])
     yield from (f"{rack} is shared by {sorted(jobs)}" for rack, jobs in there.items() if len(jobs) > 1)
 
 
-def test_an_island_changes_hands_by_the_rule_of_the_document(api: Api, nodes: Nodes, witness: Witness) -> None:
-    witness.more_rules.append(lambda: shared_racks(witness))
-    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
+def test_an_island_changes_hands_by_the_rule_of_the_document(api: Api, nodes: Nodes, observer: ClusterObserver) -> None:
+    observer.more_rules.append(lambda: shared_racks(observer))
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], observer.namespace)
     add_racks(nodes, 2)
     for name in ("first", "second"):
-        api.create(exclusive(name, "low"), witness.namespace)
-        witness.until(f"{name} runs", lambda name=name: witness.runs(name, 2))  # type: ignore[misc]
-    before = {name: uids(witness.pods(name)) for name in ("first", "second")}
+        api.create(exclusive(name, "low"), observer.namespace)
+        observer.until(f"{name} runs", lambda name=name: observer.runs(name, 2))  # type: ignore[misc]
+    before = {name: uids(observer.pods(name)) for name in ("first", "second")}
 
-    high = api.create(exclusive("my-job", "high"), witness.namespace)
-    witness.until("my-job runs", lambda: witness.runs("my-job", 2))
-    [gone] = [name for name in before if not witness.seated(name)]
+    high = api.create(exclusive("my-job", "high"), observer.namespace)
+    observer.until("my-job runs", lambda: observer.runs("my-job", 2))
+    [gone] = [name for name in before if not observer.seated(name)]
     [other] = before.keys() - {gone}
-    assert uids(witness.pods(other)) == before[other]
+    assert uids(observer.pods(other)) == before[other]
 
-    api.request("DELETE", api.path(high, witness.namespace), {"propagationPolicy": "Background"})
-    witness.until("it runs again", lambda: witness.runs(gone, 2))
-    assert uids(witness.pods(other)) == before[other]
+    api.request("DELETE", api.path(high, observer.namespace), {"propagationPolicy": "Background"})
+    observer.until("it runs again", lambda: observer.runs(gone, 2))
+    assert uids(observer.pods(other)) == before[other]
 
 
-def test_the_three_steps_of_the_document(api: Api, nodes: Nodes, witness: Witness) -> None:
-    """The low JobSet runs, the high one comes, and its leaders find places, whatever their anti-affinity says."""
-    witness.more_rules.append(lambda: shared_racks(witness))
-    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
+def test_the_three_steps_of_the_document(api: Api, nodes: Nodes, observer: ClusterObserver) -> None:
+    """The JobSet of low priority runs; the leaders of the high one find nodes in spite of their anti-affinity."""
+    observer.more_rules.append(lambda: shared_racks(observer))
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], observer.namespace)
     add_racks(nodes, 3)
     low, high = (of_class(name, jobset(name, replicas=slices)) for name, slices in (("low", 3), ("high", 2)))
     for document in (low, high):
         document["metadata"]["annotations"] = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}
-    api.create(low, witness.namespace)
-    witness.until("low runs", lambda: witness.runs("low", 6))
-    api.create(high, witness.namespace)
-    pods = witness.until("high runs", lambda: witness.runs("high", 4))
-    assert len(witness.domains(pods, "rack")) == 2
-    witness.until("low has left, whole", lambda: not witness.pods("low"))
-    api.delete(api.path(high, witness.namespace))
-    witness.until("low runs again", lambda: witness.runs("low", 6))
-    assert restarts(api, witness.namespace, "low") == 0
+    api.create(low, observer.namespace)
+    observer.until("low runs", lambda: observer.runs("low", 6))
+    api.create(high, observer.namespace)
+    pods = observer.until("high runs", lambda: observer.runs("high", 4))
+    assert len(observer.domains(pods, "rack")) == 2
+    observer.until("low has left, whole", lambda: not observer.pods("low"))
+    api.delete(api.path(high, observer.namespace))
+    observer.until("low runs again", lambda: observer.runs("low", 6))
+    assert restarts(api, observer.namespace, "low") == 0

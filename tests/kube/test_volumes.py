@@ -1,4 +1,4 @@
-"""Volumes that are made only where their first pod is to be, on a real cluster: claims are told the node, pods wait."""
+"""Volumes that are provisioned for the node of their first pod, on a real cluster: claims get the node, pods wait."""
 
 import contextlib
 import threading
@@ -10,8 +10,8 @@ import pytest
 from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
+from tests.kube.cluster_observer import ClusterObserver, uids
 from tests.kube.jobs import ONE_GPU, OUT_OF_SERVICE, SECONDS, jobset, pod_spec, taint
-from tests.kube.witness import Witness, uids
 from understudy.objects.pods import Pod
 from understudy.objects.volumes import SELECTED_NODE
 
@@ -85,8 +85,8 @@ class Maker:
 
 
 @pytest.fixture
-def maker(api: Api, witness: Witness) -> Iterator[Maker]:
-    made = Maker(api, witness.namespace)
+def maker(api: Api, observer: ClusterObserver) -> Iterator[Maker]:
+    made = Maker(api, observer.namespace)
     yield made
     made.close()
 
@@ -99,38 +99,38 @@ def with_volume(maker: Maker, claim: str = "") -> Object:
 
 
 def test_a_claim_is_told_the_node_and_its_pods_start_when_the_volume_is_there(
-    api: Api, nodes: Nodes, witness: Witness, maker: Maker
+    api: Api, nodes: Nodes, observer: ClusterObserver, maker: Maker
 ) -> None:
     nodes.add("a", "b", resources={**ONE_GPU, "nvidia.com/gpu": "2"})
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": maker.wanted()}
-    api.create(claim, witness.namespace)
-    api.create(jobset("train", replicas=1, size=2, spec=with_volume(maker, "data")), witness.namespace)
+    api.create(claim, observer.namespace)
+    api.create(jobset("train", replicas=1, size=2, spec=with_volume(maker, "data")), observer.namespace)
 
     def selected() -> str:
         return str(api.get(f"{maker.claims}/data")["metadata"].get("annotations", {}).get(SELECTED_NODE, ""))
 
     wait_until(lambda: selected() in ("a", "b"), "the claim is told a node", SECONDS)
-    witness.until("its pods are there", lambda: len(witness.pods("train")) == 2)
-    assert witness.seated("train") == []
+    observer.until("its pods are there", lambda: len(observer.pods("train")) == 2)
+    assert observer.seated("train") == []
     maker.start()
-    pods = witness.until("it runs", lambda: witness.runs("train", 2))
+    pods = observer.until("it runs", lambda: observer.runs("train", 2))
     assert {pod.spec.node_name for pod in pods} == {selected()}, "where its volume can be reached"
 
 
 def test_who_has_a_volume_of_his_own_gets_a_new_one_where_he_is_made_again(
-    api: Api, nodes: Nodes, witness: Witness, maker: Maker
+    api: Api, nodes: Nodes, observer: ClusterObserver, maker: Maker
 ) -> None:
     maker.start()
     nodes.add("a", "b", "spare", resources=ONE_GPU)
-    api.create(jobset("train", replicas=1, size=2, spec=with_volume(maker)), witness.namespace)
-    before = witness.until("it runs", lambda: witness.runs("train", 2))
+    api.create(jobset("train", replicas=1, size=2, spec=with_volume(maker)), observer.namespace)
+    before = observer.until("it runs", lambda: observer.runs("train", 2))
     lost, kept = before
     taint(api, lost.spec.node_name, OUT_OF_SERVICE)
 
     def mended() -> list[Pod]:
-        pods = witness.runs("train", 2)
+        pods = observer.runs("train", 2)
         return pods if lost.metadata.uid not in uids(pods) else []
 
-    after = witness.until("it is whole again", mended)
+    after = observer.until("it is whole again", mended)
     assert kept.metadata.uid in uids(after)
     assert len(maker.made) == 3

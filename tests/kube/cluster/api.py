@@ -28,7 +28,7 @@ class ApiError(Exception):
 
 
 class Api:
-    """A connection for each thread that asks."""
+    """One connection a thread."""
 
     def __init__(self, server: str, tls: ssl.SSLContext, token: str) -> None:
         self.server = server
@@ -47,7 +47,7 @@ class Api:
         return self.request("POST", collection, document)
 
     def apply(self, document: Object, namespace: str = "") -> Object:
-        """Made, or changed to be so."""
+        """Creates the object, or updates it."""
         collection, name = self.place(document, namespace)
         query = urlencode({"fieldManager": OWNER, "force": "true"})
         return self.request("PATCH", f"{collection}/{name}?{query}", document, APPLY)
@@ -60,7 +60,7 @@ class Api:
         return self.request("PATCH", path, change, form)
 
     def delete(self, path: str, grace: int | None = None) -> None:
-        """It may be gone already."""
+        """An absent object is no error."""
         with contextlib.suppress(_NotFound):
             self.request("DELETE", path, {} if grace is None else {"gracePeriodSeconds": grace})
 

@@ -27,7 +27,7 @@ QUICK = ["--kube-api-qps=500", "--kube-api-burst=1000"]  # a test cluster needs 
 
 
 class ControlPlane(msgspec.Struct):
-    """The API server with its store, and what others need to reach it."""
+    """The API server with its store, and the addresses and credentials of its clients."""
 
     folder: Path
     identities: Identities
@@ -48,7 +48,7 @@ class ControlPlane(msgspec.Struct):
 
 @contextlib.contextmanager
 def control_plane(folder: Path, settings: Settings) -> Iterator[ControlPlane]:
-    """Serving, with its own namespaces and roles in place."""
+    """Runs the server during the block, with its store."""
     (folder / "access").mkdir()
     port = free_port()
     plane = ControlPlane(folder, identify(folder / "access"), users(GROUPS), f"https://{HOST}:{port}", [])
@@ -63,7 +63,7 @@ def control_plane(folder: Path, settings: Settings) -> Iterator[ControlPlane]:
 
 
 def _serves(api: Api) -> bool:
-    """Ready, and past its first steps: the roles and namespaces that everybody counts on are there."""
+    """Whether the server is ready and its built-in namespaces exist."""
     try:
         api.text("GET", "/readyz")
         return api.exists("/api/v1/namespaces/kube-node-lease") and api.exists("/api/v1/namespaces/default")
@@ -117,7 +117,7 @@ def _apiserver(plane: ControlPlane, store: str, port: int, settings: Settings) -
 
 @contextlib.contextmanager
 def controller_manager(plane: ControlPlane, settings: Settings) -> Iterator[Process]:
-    """Each of its controllers as a service account of its own, with no more rights than it has elsewhere."""
+    """Each controller uses its own service account, with the same rights as in other clusters."""
     access = plane.identities
     config = plane.kubeconfig(CONTROLLERS)
     command = [
@@ -145,7 +145,7 @@ def controller_manager(plane: ControlPlane, settings: Settings) -> Iterator[Proc
 
 @contextlib.contextmanager
 def scheduler(plane: ControlPlane, settings: SchedulerSettings) -> Iterator[Process]:
-    """A kube-scheduler for the pods that ask for it by name. As many as one likes, each under another name."""
+    """A kube-scheduler for the pods that name it. Several can run, each under another name."""
     config = plane.folder / f"{settings.name}.yaml"
     config.write_bytes(msgspec.yaml.encode(_scheduler_config(plane, settings)))
     port = free_port()

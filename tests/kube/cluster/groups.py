@@ -19,7 +19,7 @@ FIRST = (1, 37)  # Kubernetes that serves its own in the version that our tests 
 
 
 def served(settings: Settings) -> Settings:
-    """With Kubernetes' own, where it has them."""
+    """The settings with Kubernetes' own pod groups, if it has them."""
     if release_of(APISERVER) < FIRST:
         return settings
     return msgspec.structs.replace(settings, gates={"GenericWorkload": True}, apis=("scheduling.k8s.io/v1beta1=true",))

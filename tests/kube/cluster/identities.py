@@ -1,4 +1,4 @@
-"""Who is who in a test cluster: its authority and certificates, the key of service accounts, tokens and kubeconfigs."""
+"""The identities of a test cluster: authority, certificates, the key of service accounts, tokens and kubeconfigs."""
 
 import base64
 import datetime
@@ -40,7 +40,7 @@ class Identities(msgspec.Struct, frozen=True):
 
     @property
     def certificate(self) -> Path:
-        """Of every server of the cluster: under the name that controllers look for in a folder of certificates."""
+        """The certificate of all servers, under the name that controllers expect in a folder of certificates."""
         return self.folder / "tls.crt"
 
     @property
@@ -104,7 +104,7 @@ def _pem(key: rsa.RSAPrivateKey) -> bytes:
 
 
 class Users(msgspec.Struct, frozen=True):
-    """Those with a token from the start, each in a group; and a kubeconfig for each."""
+    """The users with static tokens, each in a group and with a kubeconfig."""
 
     tokens: dict[str, str]
 

@@ -1,4 +1,4 @@
-"""Nodes without machines: KWOK as a process, and nodes that a test makes, lets die, and has come back."""
+"""Simulated nodes: KWOK as a process, and nodes that a test creates, makes fail and brings back."""
 
 import contextlib
 import datetime
@@ -61,7 +61,7 @@ def kwok(plane: ControlPlane, lease_seconds: int) -> Iterator[Process]:
 
 
 class Nodes:
-    """The nodes of a cluster, by name. Those that are added are ready, untainted and have a lease when it returns."""
+    """The nodes of a cluster, by name. Added nodes are ready, without taints and with a lease."""
 
     def __init__(self, api: Api, processes: Sequence[Process] = ()) -> None:
         self.api = api
@@ -91,7 +91,7 @@ class Nodes:
             self.wait_ready({document["metadata"]["name"] for document in documents})
 
     def wait_ready(self, names: set[str]) -> None:
-        """Rarely asked of many: to list thousands again and again would keep the server from making them so."""
+        """With many nodes it asks rarely: listing thousands of nodes often would slow down the server."""
         seconds, every = READY_SECONDS + len(names) / 10, 0.05 + len(names) / 1000
         wait_until(lambda: self._ready(names), f"{len(names)} nodes are ready", seconds, self.processes, every)
 
@@ -123,7 +123,7 @@ class Nodes:
         self._label(names, _ALIVE)
 
     def reboot(self, *names: str) -> None:
-        """They come back as machines that were started anew."""
+        """The nodes return as rebooted machines."""
         for name in names:
             self.api.patch(f"/api/v1/nodes/{name}/status", {"status": {"nodeInfo": {"bootID": str(uuid.uuid4())}}})
         self.come_back(*names)
@@ -133,7 +133,7 @@ class Nodes:
             self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": {ATTENDED: value}}})
 
     def remove(self, *names: str) -> None:
-        """With their pods, at once, and their leases."""
+        """Deletes the nodes at once, with their pods and leases."""
         for name in names:
             self.api.delete(f"/api/v1/nodes/{name}")
             for pod in self.api.items(f"/api/v1/pods?fieldSelector={quote(f'spec.nodeName={name}')}"):
@@ -143,7 +143,7 @@ class Nodes:
 
 
 def node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> Object:
-    """As a kubelet registers one, but ready from the start, and with what controllers would write on it at once."""
+    """A node as a kubelet registers it, but ready, and with the fields that controllers would add."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
     platform = {f"{beta}kubernetes.io/{key}": value for beta in ("", "beta.") for key, value in _PLATFORM.items()}
@@ -182,7 +182,7 @@ _INFO = {
 
 
 def end_pod(api: Api, namespace: str, name: str, *, code: int = 0) -> None:
-    """Its containers end by themselves, with this exit code."""
+    """Ends the containers of the pod with this exit code."""
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
     pod = api.get(path)
     reason = "Error" if code else "Completed"

@@ -22,7 +22,7 @@ _PREFIX = "understudy-kube-"
 
 
 class Ended(Exception):
-    """A program that should run does not: its name and its last words."""
+    """A program that should run has ended: its name, and the end of its log."""
 
 
 class Process(msgspec.Struct):
@@ -42,7 +42,7 @@ class Process(msgspec.Struct):
         return self.log.read_text(errors="replace")[-3000:]
 
     def kill(self) -> None:
-        """As a crash would: nothing is said or saved."""
+        """Kills the process with SIGKILL."""
         self.popen.kill()
         self.popen.wait()
 
@@ -58,7 +58,7 @@ class Process(msgspec.Struct):
 def running(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None, name: str = ""
 ) -> Iterator[Process]:
-    """From here until the block ends; or until the thread that is here does, even when it is killed."""
+    """Runs the program until the block ends, or until the calling thread ends, even if it is killed."""
     with log.open("ab") as out:
         popen = subprocess.Popen(
             command,
@@ -84,7 +84,7 @@ def _die_with_parent() -> None:
 def wait_until(
     done: Callable[[], object], what: str, seconds: float, alive: Sequence[Process] = (), every: float = 0.05
 ) -> None:
-    """Asks again and again, as long as these processes live. Errors of the connection count as not yet."""
+    """Repeats the question while these processes live. Errors of the connection mean `not yet`."""
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """For everything a cluster writes; removed at its end, or by the next cluster if this one was killed."""
+    """The folder of a cluster. It is removed at the end, or by the next cluster if this one was killed."""
     _sweep()
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as place:
         yield Path(place)

@@ -23,7 +23,7 @@ BUILD_SECONDS = 3600.0
 
 
 class NoPrograms(Exception):
-    """What is missing, and how to come by it."""
+    """What is missing, and how to install it."""
 
 
 def say(line: str) -> None:
@@ -43,7 +43,7 @@ def missing(wanted: Sequence[Program] = ALL) -> list[Program]:
 
 
 def at_hand(wanted: Sequence[Program] = ALL) -> bool:
-    """Whether they can be had: they are there, or Go is."""
+    """Whether the programs are installed or can be built with Go."""
     return shutil.which("go") is not None or not missing(wanted)
 
 
@@ -97,7 +97,7 @@ def _kept(program: Program) -> Path:
 
 @contextlib.contextmanager
 def _alone(program: Program) -> Iterator[None]:
-    """Of two that want to build the same, one does and the other waits."""
+    """Of two processes that build the same program, one builds and the other waits."""
     cache().mkdir(parents=True, exist_ok=True)
     with (cache() / f"{program.folder}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -143,7 +143,7 @@ def _environment() -> dict[str, str]:
 
 
 def _stamped(program: Program) -> str:
-    """Kubernetes asks itself which release it is, for the versions of its APIs and features."""
+    """Kubernetes reads its own release, for the versions of its APIs and features."""
     if program.module != "k8s.io/kubernetes":
         return ""
     major, minor = program.release.removeprefix("v").split(".")[:2]

@@ -1,4 +1,4 @@
-"""Which releases a test cluster is made of. etcd's and Kubernetes' are those of tests/kube/programs/go.mod."""
+"""The releases that a test cluster uses. Those of etcd and Kubernetes are in tests/kube/programs/go.mod."""
 
 import functools
 import re
@@ -22,7 +22,7 @@ class Program(msgspec.Struct, frozen=True):
 
     @property
     def folder(self) -> str:
-        """Under which it is kept: another release is another program, and so is one with something added."""
+        """The name in the cache. Another release, or one with a file added, has another name."""
         return f"{self.name}@{self.release}" + ("+ours" if self.addition else "")
 
 

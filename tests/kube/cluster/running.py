@@ -45,7 +45,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def scheduler(self, settings: SchedulerSettings | None = None) -> Iterator[Process]:
-        """One more kube-scheduler, as long as the block lasts."""
+        """Runs another kube-scheduler during the block."""
         with planes.scheduler(self.plane, settings or SchedulerSettings()) as process:
             self.processes.append(process)
             try:
@@ -55,7 +55,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def attended(self, lease_seconds: int) -> Iterator[None]:
-        """With KWOK, as long as the block lasts."""
+        """Runs KWOK during the block."""
         self._lease_seconds = lease_seconds
         with contextlib.closing(self):
             self._attend()
@@ -77,14 +77,14 @@ class Cluster:
         self._attend()
 
     def namespace(self, name: str) -> str:
-        """A new one that pods can be made in: their service account is there."""
+        """Creates a namespace and waits for its service account, without which no pod can be created."""
         self.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
         wait_until(lambda: self.api.exists(account), f"{name} has a service account", START_SECONDS, self.processes)
         return name
 
     def account(self, namespace: str, name: str) -> Path:
-        """The kubeconfig of a service account, which may do what roles allow it and nothing else."""
+        """The kubeconfig of a service account, which has only the rights of its roles."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         token = self.api.request("POST", path, asked)["status"]["token"]
@@ -93,7 +93,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
-    """Ends with the block, and leaves nothing behind."""
+    """Runs a cluster during the block and removes its folder."""
     wanted = settings or Settings()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(processes.folder())

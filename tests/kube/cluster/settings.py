@@ -9,7 +9,7 @@ EXTRA_OPERATORS = ("kueue",)  # to be asked for
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """One kube-scheduler: whom it schedules and how fast it may ask the API."""
+    """One kube-scheduler: its name in pods, and how many requests a second it may send."""
 
     name: str = "default-scheduler"  # the schedulerName of its pods
     gates: Mapping[str, bool] = {}

@@ -1,6 +1,6 @@
-"""What KWOK does in the place of kubelets, as its stages: nodes become ready, pods run until they are deleted.
+"""KWOK's stages, which take the place of kubelets: nodes become ready, and pods run until they are deleted.
 
-A pod may say how long it takes, in annotations such as `2s`: RUNS_AFTER to come up, LEAVES_AFTER to end when deleted.
+Annotations of a pod say how long it takes, such as `2s`: RUNS_AFTER to start, LEAVES_AFTER to end when it is deleted.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""JobSet's controller with its webhooks, which serve with the cluster's certificate instead of one of their making."""
+"""JobSet's controller with its webhooks, which use the cluster's certificate instead of their own."""
 
 from collections.abc import Sequence
 

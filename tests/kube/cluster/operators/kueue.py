@@ -1,4 +1,4 @@
-"""Kueue with its webhooks, for tests beside it. Its own rotator of certificates finds one that it need not renew."""
+"""Kueue with its webhooks. Its certificate rotation finds a certificate that it need not renew."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def _objects(place: Place) -> list[Object]:
 
 
 def _named(configuration: Object) -> Object:
-    """As its kustomization names it, and only for the kinds that it queues: for the others no webhook is running."""
+    """Its configuration, with only the kinds that it queues: the others have no webhook here."""
     configuration["metadata"]["name"] = f"kueue-{configuration['metadata']['name']}"
     served = {"jobs", "jobsets", "pods"}
     configuration["webhooks"] = [

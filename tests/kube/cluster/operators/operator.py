@@ -1,4 +1,4 @@
-"""What has to be known of an operator to run it on loopback, and how it is run by that."""
+"""An operator as a value, with what is needed to run it on loopback; and how it is run."""
 
 import contextlib
 import http.client
@@ -39,7 +39,7 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def install(api: Api, operators: Sequence[Operator], alive: Sequence[Process]) -> None:
-    """The kinds of all of them together, until they are served: the server takes stock of all after each."""
+    """Defines the kinds of all operators together and waits until they are served. One by one takes longer."""
     crds = [crd for operator in operators for crd in operator.crds()]
     for crd in crds:
         api.create(crd)  # applying keeps an account of every field, and these have thousands
@@ -49,7 +49,7 @@ def install(api: Api, operators: Sequence[Operator], alive: Sequence[Process]) -
 
 @contextlib.contextmanager
 def started(plane: ControlPlane, api: Api, operator: Operator) -> Iterator[Callable[[], Process]]:
-    """Its kinds are installed before. What is given waits until it is ready: several start at a time."""
+    """Starts the operator, whose kinds exist already. Returns a function that waits until it is ready."""
     folder = plane.folder / operator.name
     folder.mkdir()
     place = Place(folder, plane.kubeconfig(operator.name), plane.identities, free_port(), free_port())

@@ -1,4 +1,4 @@
-"""Kubeflow's Trainer with its webhooks. It makes a JobSet of each TrainJob, which JobSet's controller makes pods of."""
+"""Kubeflow's Trainer with its webhooks. It creates a JobSet for each TrainJob, JobSet's controller its pods."""
 
 from collections.abc import Sequence
 

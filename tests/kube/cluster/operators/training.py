@@ -1,4 +1,4 @@
-"""training-operator with its webhooks. Its own rotator of certificates finds one that it need not renew."""
+"""training-operator with its webhooks. Its certificate rotation finds a certificate that it need not renew."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Webhook configurations that name services, into such that name addresses on loopback, as envtest does."""
+"""Changes webhook configurations from services to addresses on loopback, as envtest does."""
 
 import base64
 import shutil
@@ -22,7 +22,7 @@ def on_loopback(configuration: Object, port: int, identities: Identities) -> Obj
 
 
 def rotated(name: str, namespace: str, identities: Identities) -> Object:
-    """The secret that a rotator of certificates keeps them in: these need no renewal, and so they stay."""
+    """The secret from which a certificate rotation reads them. They are valid for long, so it does not renew them."""
     files = {
         "ca.crt": identities.authority,
         "ca.key": identities.authority_key,
@@ -38,12 +38,12 @@ def rotated(name: str, namespace: str, identities: Identities) -> Object:
 
 
 def certificates(place: Place) -> Path:
-    """Where controller-runtime looks for them, unless it is told otherwise."""
+    """The default folder of controller-runtime for certificates."""
     return place.folder / "k8s-webhook-server" / "serving-certs"
 
 
 def serves_from(place: Place) -> Mapping[str, str]:
-    """The environment of a program that looks for its certificate there."""
+    """The environment of a program that reads its certificate there."""
     served = certificates(place)
     served.mkdir(parents=True)
     for path in (place.identities.certificate, place.identities.key):
@@ -52,7 +52,7 @@ def serves_from(place: Place) -> Mapping[str, str]:
 
 
 def patched(configuration: Object, patches: Path) -> Object:
-    """With the replacements that the operator's own kustomization makes."""
+    """The manifests with the replacements of the operator's kustomization."""
     for operation in yaml.safe_load(patches.read_text()):
         *way, last = (int(step) if step.isdecimal() else step for step in operation["path"].strip("/").split("/"))
         target: Any = configuration

@@ -14,8 +14,8 @@ from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
-from tests.kube.gangs import job, make_priorities
-from tests.kube.serving import SHORT_TERMS, Replica, serve
+from tests.kube.serve.gangs import job, make_priorities
+from tests.kube.serve.serve_process import SHORT_TERMS, Replica, serve
 from understudy.kinds.annotations import FENCED, read_fence
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Fence
@@ -82,7 +82,7 @@ def end(kube: Cluster, name: str) -> None:
 
 
 def came_back(kube: Cluster) -> float:
-    """When, as the node says."""
+    """The time from which the node may be used, by its annotation."""
     wait_until(lambda: (found := fence(kube)) and found.returned, "its return is noted", SECONDS, kube.processes)
     found = fence(kube)
     assert found is not None

@@ -1,4 +1,4 @@
-"""`understudy serve` with the rights of the shipped roles alone: it seats, preempts, mends, and is refused nothing.
+"""`understudy serve` with the rights of the shipped roles alone: it binds, preempts, repairs, and is refused nothing.
 
 The jobs name no scheduler: their namespace is opted in.
 """
@@ -36,7 +36,7 @@ def account(shipped: Kubectl, kube: Cluster) -> Path:
 
 @contextlib.asynccontextmanager
 async def serving(kubeconfig: Path) -> AsyncIterator[list[str]]:
-    """`understudy serve` as it runs in a container; what it was not allowed to do."""
+    """Runs `understudy serve` as in its container; yields the requests that were forbidden."""
     forbidden: list[str] = []
     plainly = KubeClient.request
 
@@ -74,8 +74,8 @@ def job(name: str, priority: str, size: int = 1, **annotations: str) -> Document
     }
 
 
-class Stage:
-    """What the test does and sees, as kubectl would."""
+class KubectlSession:
+    """What the test itself does and reads, with kubectl."""
 
     def __init__(self, kubectl: Kubectl, namespace: str) -> None:
         self.namespace = namespace
@@ -111,8 +111,8 @@ class Stage:
         return str(own(pods)[-1]["spec"]["nodeName"])
 
 
-async def opted_in(stage: Stage) -> None:
-    """The API server takes a moment to act by a new policy."""
+async def opted_in(stage: KubectlSession) -> None:
+    """The API server applies a new policy after a moment."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}, "spec": template("")}
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -122,7 +122,7 @@ async def opted_in(stage: Stage) -> None:
             await asyncio.sleep(0.2)
 
 
-async def seats_and_preempts(stage: Stage) -> None:
+async def seats_and_preempts(stage: KubectlSession) -> None:
     await stage.create(job("low", f"{stage.namespace}-low", size=2))
     await stage.runs("low", size=2)
     await stage.create(job("high", f"{stage.namespace}-high"))
@@ -131,7 +131,7 @@ async def seats_and_preempts(stage: Stage) -> None:
     assert jobs["low"]["spec"]["suspend"] is True
 
 
-async def makes_again(stage: Stage) -> None:
+async def makes_again(stage: KubectlSession) -> None:
     """A pod without an owner is evicted, and created again when there is room."""
     note = {"understudy.dev/on-preemption": "requeue"}
     meta = {"name": "alone", "annotations": note}
@@ -146,7 +146,7 @@ async def makes_again(stage: Stage) -> None:
     await stage.kubectl("delete", "pod", "alone", "--wait=false")
 
 
-async def ends_as_failed(stage: Stage) -> None:
+async def ends_as_failed(stage: KubectlSession) -> None:
     await stage.create(job("failing", f"{stage.namespace}-low", on_preemption="fail"))
     await stage.runs("failing")
     await stage.create(job("third", f"{stage.namespace}-high"))
@@ -159,7 +159,7 @@ async def ends_as_failed(stage: Stage) -> None:
     await stage.until("the job has failed", failed, "jobs")
 
 
-async def mends(stage: Stage, nodes: Any) -> None:
+async def mends(stage: KubectlSession, nodes: Any) -> None:
     lost = await stage.runs("high")
     nodes.add(f"{stage.namespace}-spare")
     # Not NoExecute: Kubernetes would remove the pod itself, and a job that has none starts, it has not lost anything.
@@ -178,7 +178,7 @@ async def mends(stage: Stage, nodes: Any) -> None:
 def test_the_shipped_roles_are_enough(
     account: Path, kubectl: Kubectl, namespace: str, nodes: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = Stage(kubectl, namespace)
+    stage = KubectlSession(kubectl, namespace)
     for name, value in (("low", 100), ("high", 1000)):
         kubectl("create", "priorityclass", f"{namespace}-{name}", f"--value={value}")
     kubectl("label", "namespace", namespace, "understudy.dev/schedule=true")

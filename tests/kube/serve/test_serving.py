@@ -1,10 +1,10 @@
-"""Two replicas of `understudy serve`: one leads, and the other goes on when it is gone."""
+"""Two replicas of `understudy serve`: one leads, and the other takes over when it ends."""
 
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.jobs import SECONDS, pod, wait_for_phase
-from tests.kube.serving import serve
+from tests.kube.serve.serve_process import serve
 
 
 def test_when_the_leader_is_killed_the_other_one_seats(kube: Cluster, namespace: str, nodes: Nodes) -> None:

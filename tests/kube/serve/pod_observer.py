@@ -1,5 +1,5 @@
-"""Sees every pod of a namespace by a watch of its own, from its making to its end, and checks at each change that no
-pod was ever seated twice and no accelerator is given to two at once."""
+"""Watches every pod of a namespace from its creation to its end, and checks at each change that no pod was bound twice
+and that no accelerator is used by two pods."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from tests.kube.tapping import SECONDS
+from tests.kube.serve.recording_proxy import SECONDS
 from understudy.client import Config, connect
 from understudy.objects.resources import PODS
 from understudy.ports import ChangeType
@@ -68,7 +68,7 @@ class Seen(msgspec.Struct):
 _pod = msgspec.json.Decoder(_Pod).decode
 
 
-class Onlooker:
+class PodObserver:
     def __init__(self) -> None:
         self.pods: dict[str, Seen] = {}
         self.wrong: list[str] = []
@@ -78,7 +78,7 @@ class Onlooker:
     # What is to be seen
 
     def until(self, what: str, seen: Callable[[], object], seconds: float = SECONDS) -> float:
-        """Returns the moment in which it was seen."""
+        """Waits for a condition and returns when it was met."""
         with self._more:
             if not self._more.wait_for(seen, seconds):
                 raise AssertionError(f"never seen: {what}\n{self.picture()}")
@@ -92,11 +92,11 @@ class Onlooker:
         return sorted(pod.node for pod in self.sitting(gang))
 
     def there(self, gang: str) -> list[Seen]:
-        """Also those who have no seat, or are about to leave it."""
+        """Also pods that are not bound or are being deleted."""
         return [pod for pod in self.pods.values() if pod.gang == gang and not pod.gone]
 
     def made(self, gang: str) -> int:
-        """How many pods it ever had."""
+        """How many pods were created for the gang in all."""
         return sum(pod.gang == gang for pod in self.pods.values())
 
     def picture(self) -> str:
@@ -134,19 +134,19 @@ class Onlooker:
 
 
 @contextlib.contextmanager
-def looking_on(config: Config, namespace: str) -> Iterator[Onlooker]:
-    onlooker, loop = Onlooker(), asyncio.new_event_loop()
-    task = loop.create_task(onlooker.watch(config, namespace))
+def observing(config: Config, namespace: str) -> Iterator[PodObserver]:
+    observer, loop = PodObserver(), asyncio.new_event_loop()
+    task = loop.create_task(observer.watch(config, namespace))
 
     def run() -> None:
         with contextlib.suppress(asyncio.CancelledError):
             loop.run_until_complete(task)
 
-    thread = threading.Thread(target=run, name="onlooker", daemon=True)
+    thread = threading.Thread(target=run, name="observer", daemon=True)
     thread.start()
     try:
-        onlooker.wait_synced()
-        yield onlooker
+        observer.wait_synced()
+        yield observer
     finally:
         loop.call_soon_threadsafe(task.cancel)
         thread.join(SECONDS)

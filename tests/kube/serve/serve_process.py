@@ -1,4 +1,4 @@
-"""`understudy serve` as it runs in a cluster: a process of its own, with the rights of the shipped roles and no others.
+"""`understudy serve` as it runs in a cluster: its own process, with the rights of the shipped roles and no others.
 
 with serve(kube) as leader, serve(kube, "second", wait=False) as standby:
     leader.kill()
@@ -35,13 +35,13 @@ _numbers = itertools.count()
 
 
 class Replica(Process):
-    """One of those that stand for leadership."""
+    """A replica that takes part in the leader election."""
 
     identity: str
     port: int
 
     def asked(self, page: str) -> str:
-        """What it answers, be it good or bad; nothing where it does not answer."""
+        """The body of the response, whatever its status; empty without a response."""
         try:
             with urllib.request.urlopen(f"http://{HOST}:{self.port}{page}", timeout=5) as answer:
                 return str(answer.read().decode())
@@ -61,7 +61,7 @@ class Replica(Process):
 
 
 def allow(kube: Cluster) -> Path:
-    """The kubeconfig of the account that is shipped, with its roles; incidents are kept from then on."""
+    """Creates the shipped account, its roles and the kind Incident; returns the account's kubeconfig."""
     order = {kind: number for number, kind in enumerate(("CustomResourceDefinition", *_RIGHTS))}
     shipped = [document for document in manifests.plain() if document["kind"] in order]
     kube.api.apply_all(sorted(shipped, key=lambda document: order[document["kind"]]))
@@ -87,7 +87,7 @@ def serve(
     wait: bool = True,
     kubeconfig: Path | None = None,
 ) -> Iterator[Replica]:
-    """Leads when it returns, unless the caller does not wait for that. Its log is printed and shown by failed tests."""
+    """Waits until the replica leads, unless `wait` is False. A failed test shows its log."""
     name, port = identity or f"replica-{next(_numbers)}", free_port()
     file = kube.plane.folder / f"{name}.yaml"
     file.write_bytes(msgspec.yaml.encode(settings))

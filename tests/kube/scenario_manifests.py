@@ -1,4 +1,4 @@
-"""Scenarios on a real cluster: manifests, nodes and priorities as it takes them, and what is cleared away after."""
+"""Scenarios on a real cluster: converts manifests, nodes and priorities for it, and deletes them afterwards."""
 
 import re
 import urllib.error
@@ -44,7 +44,7 @@ OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
 
 
 def why_not(scenario: Scenario, api: Api) -> str:
-    """Why a scenario cannot be played in this world; nothing, where it can."""
+    """Why a scenario is not possible in this world; empty if it is."""
     found = [words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario)]
     strange = [document for document in scenario.manifests() if not _is_served(api, document)]
     found += {f"this cluster knows no {document['kind']} of {document['apiVersion']}": None for document in strange}
@@ -70,7 +70,7 @@ def _version(document: Object) -> str:
 
 
 def manifest(document: Object, namespace: str) -> Object:
-    """For our scheduler, in this namespace, and with what Kubernetes insists on."""
+    """The manifest for Understudy, in this namespace, with the fields that Kubernetes requires."""
     metadata = {**document["metadata"], "namespace": namespace}
     restart = {} if document["kind"] in ("PyTorchJob", "Pod") else {"restartPolicy": "Never"}
     made: Object = _with_pods(document, {**restart, "schedulerName": "understudy"})
@@ -78,7 +78,7 @@ def manifest(document: Object, namespace: str) -> Object:
 
 
 def _with_pods(value: Any, fields: Object) -> Any:
-    """The same with these fields in every pod, if it does not say otherwise."""
+    """The same with these fields in every pod spec that does not have them."""
     match value:
         case {"containers": list()}:
             return {**fields, **value}
@@ -100,7 +100,7 @@ def node(wanted: Object) -> Object:
 
 
 def set_priorities(api: Api, classes: Iterable[Object], namespace: str) -> None:
-    """A class that is as it should be stays; of the others, the server's admission has to hear first."""
+    """Existing classes with the right values stay. After a change, waits until the admission of pods uses it."""
     known = {one["metadata"]["name"]: one for one in api.items(_CLASSES)}
     for wanted in classes:
         name = wanted["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""Helm for the tests of the chart: the one that is installed, else built once with Go, like the other programs."""
+"""Helm for the tests of the chart: the installed one, or one that is built once with Go, like the other programs."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ RUN_SECONDS = 120
 
 
 def helm() -> Path:
-    """The one that is installed, or was built before. Skips the test where it cannot be had."""
+    """The installed Helm, or the one that was built before. Without any, skips the test."""
     if installed := shutil.which("helm") or find(HELM):
         return Path(installed)
     if not os.environ.get(BUILD_EXTRAS):
@@ -27,7 +27,7 @@ def helm() -> Path:
 
 
 def ran(home: Path, arguments: Sequence[str], kubeconfig: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """`home` is where it may keep what it likes to keep."""
+    """`home` is the folder for Helm's own files."""
     folders = {f"HELM_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}
     surroundings = {**os.environ, **folders, "KUBECONFIG": str(kubeconfig or home / "none")}
     return subprocess.run(

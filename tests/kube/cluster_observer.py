@@ -1,6 +1,6 @@
-"""Sees everything that happens in a real cluster, by watches of its own, and checks at every change that it may be so.
+"""Watches a real cluster and checks the rules of the scheduler at every change.
 
-What is seen is decoded as Understudy does it; whether it is as it should be is judged by rules that know no planner.
+Objects are decoded as Understudy decodes them. The rules do not use the planner.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ Found = TypeVar("Found")
 PATIENCE = 120.0  # seconds; what is waited for takes a few on a machine that has nothing else to do
 
 
-class Witness:
-    """Of one namespace, where names are asked for. It is a reader for Following, in a thread of its own."""
+class ClusterObserver:
+    """Follows the cluster in its own thread. Names of jobs and pods are those of one namespace."""
 
     def __init__(self, kubeconfig: Path, namespace: str) -> None:
         self.namespace = namespace
@@ -52,25 +52,23 @@ class Witness:
     # What is to be seen
 
     def pods(self, job: str) -> list[Pod]:
-        """Those of a job of any kind, or the pod of that name; without those on their way out."""
-        return [
-            pod for pod in self.everybody() if owner_of(pod).name == job and pod.metadata.deletion_timestamp is None
-        ]
+        """The pods of a job of any kind, or the pod of that name; without pods that are being deleted."""
+        return [pod for pod in self.all_pods() if owner_of(pod).name == job and pod.metadata.deletion_timestamp is None]
 
-    def everybody(self) -> list[Pod]:
-        """All pods of the namespace, also those on their way out."""
+    def all_pods(self) -> list[Pod]:
+        """All pods of the namespace, also those that are being deleted."""
         return [pod for (namespace, _), pod in sorted(self._pods.items()) if namespace == self.namespace]
 
     def ever(self, job: str) -> set[str]:
-        """The uids of all pods that it has had since the witness came."""
-        everybody = [pod for pod in self._ever.values() if pod.metadata.namespace == self.namespace]
-        return {pod.metadata.uid for pod in everybody if owner_of(pod).name == job}
+        """The uids of all pods of the job since the observer started."""
+        all_pods = [pod for pod in self._ever.values() if pod.metadata.namespace == self.namespace]
+        return {pod.metadata.uid for pod in all_pods if owner_of(pod).name == job}
 
     def seated(self, job: str) -> list[Pod]:
         return [pod for pod in self.pods(job) if pod.spec.node_name]
 
     def runs(self, job: str, count: int) -> list[Pod]:
-        """Its pods, if all of them are there and run."""
+        """The pods of the job, if all of them exist and run."""
         pods = self.pods(job)
         return pods if [pod.status.phase for pod in pods] == ["Running"] * count else []
 
@@ -82,11 +80,11 @@ class Witness:
         return [gang for _, gang in sorted(snapshot.gangs.items()) if gang.namespace == self.namespace]
 
     def torn(self) -> list[str]:
-        """Gangs with some members seated and others not: as things pass, but never to stay so."""
+        """Gangs of which only a part is bound: allowed for a moment, never at rest."""
         return [gang.key for gang in self.gangs() if gang.managed and 0 < _seats(gang) < _size(gang)]
 
     def until(self, what: str, seen: Callable[[], Found | None]) -> Found:
-        """What is seen, as soon as it is something."""
+        """Waits until `seen` returns something, and returns that."""
         deadline = time.monotonic() + PATIENCE
         with self._changed:
             while True:

@@ -10,7 +10,7 @@ import yaml
 
 from tests.clients.kubectls import found
 from tests.deploy.manifests import CHART, KUSTOMIZE
-from tests.kube.helming import ran
+from tests.kube.chart.helm import ran
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]
@@ -44,7 +44,7 @@ def _key(one: Document) -> Key:
 
 
 def _bare(document: Document) -> Document:
-    """Without what either tool adds of its own."""
+    """The document without what Helm and kustomize add."""
     meta, settings = document["metadata"], re.compile(r"^(understudy-settings)-[a-z0-9]{10}$")
     meta["labels"] = {key: value for key, value in meta.get("labels", {}).items() if key not in _OF_HELM}
     meta.pop("annotations", None)

@@ -1,4 +1,4 @@
-"""The manifests in a real cluster: all are taken, the account may do its work, and namespaces can be opted in."""
+"""The manifests in a real cluster: they are accepted, the account has its rights, and namespaces can be opted in."""
 
 import asyncio
 import contextlib
@@ -12,8 +12,8 @@ from unittest import mock
 import pytest
 
 from tests.deploy.manifests import CHART
+from tests.kube.chart.helm import ran
 from tests.kube.cluster.running import Cluster
-from tests.kube.helming import ran
 from understudy.client import KubeClient
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.control.clock import SystemClock
@@ -41,7 +41,7 @@ def scheduler_of(kubectl: Kubectl, namespace: str, name: str, meta: Document | N
 
 
 async def until_it_rules(kubectl: Kubectl, namespace: str) -> None:
-    """The API server takes a moment to act by a new policy."""
+    """The API server applies a new policy after a moment."""
     async with asyncio.timeout(PATIENCE):
         for number in range(1000):
             if await asyncio.to_thread(scheduler_of, kubectl, namespace, f"probe-{number}") == "understudy":
@@ -63,7 +63,7 @@ def test_a_namespace_is_opted_in_as_a_whole(shipped: Kubectl, namespace: str) ->
 
 
 class Everything:
-    """A reader that only counts."""
+    """A reader that counts the objects it gets."""
 
     def __init__(self) -> None:
         self.put_objects = 0
@@ -108,7 +108,7 @@ def test_the_doctor_says_so(shipped: Kubectl, kube: Any, capsys: pytest.CaptureF
 
 
 def test_the_chart_is_taken_too(kube: Any, kubectl: Kubectl, namespace: str, tmp_path: Path) -> None:
-    """Under other names, so that both may be there."""
+    """The names of its objects differ from those of the kustomization, so that both can exist."""
     given = [
         "--set",
         "fullnameOverride=of-helm",

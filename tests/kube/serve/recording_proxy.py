@@ -1,5 +1,5 @@
-"""A wire between one process and the API server that remembers what was asked over it, and can be made to let only so
-many requests through: a process is caught in the middle of what it does."""
+"""A proxy between one process and the API server. It records requests, and can stop all requests after a
+number of them, so that a test can kill the process in the middle of its work."""
 
 import re
 import threading
@@ -24,7 +24,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Trap:
-    """Lets so many of the requests that fit go through, and none after that. They are never answered."""
+    """Passes a number of matching requests. Later ones get no answer."""
 
     def __init__(self, after: int, method: str, path: str) -> None:
         self._left = after
@@ -46,7 +46,7 @@ class Trap:
         wait_until(self.sprung.is_set, f"a client requests {self._path.pattern} once too often", SECONDS, every=0.002)
 
 
-class Tap(FaultyProxy):
+class RecordingProxy(FaultyProxy):
     def __init__(self, upstream: Config) -> None:
         super().__init__(upstream)
         self.asked: list[Asked] = []
@@ -69,7 +69,7 @@ class Tap(FaultyProxy):
         return fault
 
     def writes(self, path: str = "", since: float = 0.0) -> list[Asked]:
-        """What was asked to be changed, without leases and events."""
+        """Requests that write, except those of leases and events."""
         return [
             asked
             for asked in list(self.asked)
@@ -80,6 +80,6 @@ class Tap(FaultyProxy):
         ]
 
     def everything(self, since: float, but: str = "$^") -> list[Asked]:
-        """The same, with leases and events."""
+        """Requests that write, with those of leases and events."""
         found = (asked for asked in list(self.asked) if asked.method not in READS and asked.at >= since)
         return [asked for asked in found if not re.search(but, asked.path)]

@@ -1,4 +1,4 @@
-"""Gangs of two priorities on a handful of nodes, for tests in which something goes wrong."""
+"""Gangs of two priorities on a few nodes, for tests of faults."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ def make_priorities(api: Api) -> None:
 
 
 def job(name: str, size: int, priority: str = HIGH, gpus: int = 8) -> Object:
-    """Of a kind that can be paused."""
+    """A Job, which can be suspended."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -34,7 +34,7 @@ def job(name: str, size: int, priority: str = HIGH, gpus: int = 8) -> Object:
 
 
 def bare_group(name: str, size: int, priority: str = LOW, gpus: int = 8) -> list[Object]:
-    """Pods without an owner; their labels say that they belong together."""
+    """Pods without an owner that are one group by their labels."""
     labels = {
         "pod-group.scheduling.sigs.k8s.io/name": name,
         "pod-group.scheduling.sigs.k8s.io/min-available": str(size),
@@ -55,7 +55,7 @@ def notes_on(api: Api, namespace: str, name: str) -> dict[str, str]:
 
 
 def breaks(nodes: Nodes, name: str) -> None:
-    """Its accelerators fail: it counts as lost at once, and only Understudy does something about it."""
+    """Its accelerators fail: Understudy takes the node for lost at once, and Kubernetes does nothing."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     bad = {"type": "GPUUnhealthy", "status": "True", "reason": "XidErrors", "lastTransitionTime": now}
     known = nodes.get(name)["status"]["conditions"]

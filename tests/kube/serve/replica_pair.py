@@ -1,4 +1,4 @@
-"""Two `understudy serve` that stand for the same lease, each with a wire of its own to the API server."""
+"""Two processes of `understudy serve` that compete for the same lease, each with its own proxy to the API server."""
 
 import contextlib
 import itertools
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.kube import serving
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster
-from tests.kube.tapping import SECONDS, Tap
+from tests.kube.serve import serve_process
+from tests.kube.serve.recording_proxy import SECONDS, RecordingProxy
 from understudy.client.kubeconfig import read_kubeconfig
 
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{serving.NAMESPACE}/leases/understudy"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{serve_process.NAMESPACE}/leases/understudy"
 LEASE_SECONDS = 3
 VIEW_SECONDS = 6.0
-SETTINGS: serving.Settings = {
+SETTINGS: serve_process.Settings = {
     "kube": {
         "leaseDuration": LEASE_SECONDS,
         "renewDeadline": 1.8,
@@ -31,8 +31,8 @@ _numbers = itertools.count()
 
 
 class Replica(msgspec.Struct, frozen=True, eq=False):
-    process: serving.Replica
-    tap: Tap
+    process: serve_process.Replica
+    proxy: RecordingProxy
 
     @property
     def alive(self) -> bool:
@@ -40,7 +40,7 @@ class Replica(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def says(self) -> str:
-        """How it stands: `leading`, `standing by`, or what keeps it from either."""
+        """Its readiness: `leading`, `standing by`, or the reason why it is not ready."""
         return self.process.asked("/readyz").strip()
 
     @property
@@ -52,12 +52,12 @@ class Replica(msgspec.Struct, frozen=True, eq=False):
         return self.process.log.read_text(errors="replace")
 
     def tell(self) -> str:
-        """What helps to find out why a test failed."""
-        writes = "\n".join(f"{one.at:.2f} {one.method} {one.path} {one.struck}" for one in self.tap.writes()[-40:])
+        """Details for the output of a failed test."""
+        writes = "\n".join(f"{one.at:.2f} {one.method} {one.path} {one.struck}" for one in self.proxy.writes()[-40:])
         return f"--- {self.process.identity}, alive: {self.alive}\n{self.process.last_words()}\n{writes}"
 
     def kill(self) -> float:
-        """The moment."""
+        """Kills the process and returns when that was."""
         self.process.kill()
         return time.monotonic()
 
@@ -68,19 +68,19 @@ class Replica(msgspec.Struct, frozen=True, eq=False):
         os.kill(self.process.pid, signal.SIGCONT)
 
 
-class Team:
-    """Of the replicas that were ever started two live at a time, whenever they are mustered."""
+class ReplicaPair:
+    """Keeps two replicas running: those that a test has killed are replaced."""
 
     def __init__(self, kube: Cluster, stack: contextlib.ExitStack) -> None:
         self._kube = kube
         self._stack = stack
-        self._upstream = read_kubeconfig(serving.allow(kube))
+        self._upstream = read_kubeconfig(serve_process.allow(kube))
         self.replicas: list[Replica] = []
 
-    def muster(self) -> tuple[Replica, Replica]:
-        """A leader and a standby, both ready, with nothing in their way."""
+    def ready_pair(self) -> tuple[Replica, Replica]:
+        """A leader and a standby, both ready and without faults."""
         for replica in self.living:
-            replica.tap.clear()
+            replica.proxy.clear()
         while len(self.living) < 2:
             self._start()
         alive = [one.process for one in self.living]
@@ -97,18 +97,18 @@ class Team:
         return str(self._kube.api.get(LEASE)["spec"].get("holderIdentity", ""))
 
     def free_lease(self) -> None:
-        """As if its time had run out: for tests that need not see once more that it does."""
+        """Ends the lease at once, for tests that are not about its time."""
         self._kube.api.patch(LEASE, {"spec": {"holderIdentity": ""}})
 
     def _start(self) -> None:
         name = f"tapped-{next(_numbers)}"
-        tap = self._stack.enter_context(Tap(self._upstream).in_thread())
-        kubeconfig = tap.kubeconfig(self._kube.plane.folder / f"{name}.kubeconfig")
-        served = serving.serve(self._kube, name, SETTINGS, wait=False, kubeconfig=kubeconfig)
-        self.replicas.append(Replica(self._stack.enter_context(served), tap))
+        proxy = self._stack.enter_context(RecordingProxy(self._upstream).in_thread())
+        kubeconfig = proxy.kubeconfig(self._kube.plane.folder / f"{name}.kubeconfig")
+        served = serve_process.serve(self._kube, name, SETTINGS, wait=False, kubeconfig=kubeconfig)
+        self.replicas.append(Replica(self._stack.enter_context(served), proxy))
 
 
 @contextlib.contextmanager
-def team_of(kube: Cluster) -> Iterator[Team]:
+def replica_pair(kube: Cluster) -> Iterator[ReplicaPair]:
     with contextlib.ExitStack() as stack:
-        yield Team(kube, stack)
+        yield ReplicaPair(kube, stack)

@@ -34,7 +34,7 @@ class Shell:
 def shell(
     kube: Cluster, namespace: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Shell:
-    """Commands that know of no cluster but the real one."""
+    """Commands whose only kubeconfig is that of the real cluster."""
     monkeypatch.setenv("KUBECONFIG", str(kube.kubeconfig))
     monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path))
     return Shell(capsys, namespace)
