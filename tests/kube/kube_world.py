@@ -188,8 +188,8 @@ class KubeWorld(LiveWorld):
         """The kubelet stops. What the control plane would write after a delay is written at once."""
         self.kube.nodes.die(name)
         now = format_time(int(time.time()))
-        unheard = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
-        await self.client.patch(Ref(NODES, name=name), {"status": {"conditions": [unheard]}}, sub="status")
+        unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
+        await self.client.patch(Ref(NODES, name=name), {"status": {"conditions": [unknown]}}, sub="status")
 
     async def _heal(self, name: str) -> None:
         """The control plane removes the taints of a healthy node after a delay; here they are removed at once."""

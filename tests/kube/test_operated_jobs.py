@@ -122,28 +122,28 @@ class OperatedJob:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, observer: ClusterObserver, kind: str) -> None:
-    stage = OperatedJob(api, nodes, observer, KINDS[kind])
+    operated = OperatedJob(api, nodes, observer, KINDS[kind])
     set_priorities(api, [priority_class(name, value) for name, value in CLASSES], observer.namespace)
     nodes.add(*NODES, resources=ONE_GPU)
     runtime = of_class("low", training_runtime("runtime"))
-    create_with_runtime(api, of_class("low", stage.kind.document), observer.namespace, runtime)
-    observer.until("it runs", stage.runs)
+    create_with_runtime(api, of_class("low", operated.kind.document), observer.namespace, runtime)
+    observer.until("it runs", operated.runs)
 
-    tainted = stage.swapped("taint", lambda node: taint(api, node, OUT_OF_SERVICE))
+    tainted = operated.swapped("taint", lambda node: taint(api, node, OUT_OF_SERVICE))
     nodes.reboot(tainted)  # else it is held back: what was force-deleted there may still run
     taint(api, tainted)
-    silent = stage.swapped("lease", nodes.die)
+    silent = operated.swapped("lease", nodes.die)
     nodes.come_back(silent)
 
     api.create(of_class("high", job("high", size=2)), observer.namespace)
     observer.until("the important one runs", lambda: observer.runs("high", 2))
     observer.until("the other one has left, whole", lambda: not observer.pods("low"))
-    assert stage.is_paused()
+    assert operated.is_paused()
     api.request("DELETE", api.path(job("high", 2), observer.namespace), {"propagationPolicy": "Background"})
-    observer.until("it runs again", stage.runs)
-    assert not stage.is_paused()
-    assert list(stage.spent()) == []
-    wait_until(lambda: stage.told() >= {"HotSwapped", "Preempted", "Resumed"}, "people are told", SECONDS)
+    observer.until("it runs again", operated.runs)
+    assert not operated.is_paused()
+    assert list(operated.spent()) == []
+    wait_until(lambda: operated.told() >= {"HotSwapped", "Preempted", "Resumed"}, "people are told", SECONDS)
 
 
 def test_a_jobset_pays_nothing_where_the_cluster_was_quicker_to_delete(
@@ -153,19 +153,19 @@ def test_a_jobset_pays_nothing_where_the_cluster_was_quicker_to_delete(
     made = jobset("low", replicas=1, size=2)
     template = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     template["metadata"] = {"annotations": {LEAVES_AFTER: "60s"}}
-    stage = OperatedJob(api, nodes, observer, Kind(made, 2, ("suspend",)))
+    operated = OperatedJob(api, nodes, observer, Kind(made, 2, ("suspend",)))
     nodes.add("a", "b", "c", resources=ONE_GPU)
     api.create(made, observer.namespace)
-    lost, other = observer.until("it runs", stage.runs)
+    lost, other = observer.until("it runs", operated.runs)
     api.delete(f"/api/v1/namespaces/{observer.namespace}/pods/{lost.metadata.name}")
     taint(api, lost.spec.node_name, OUT_OF_SERVICE)
 
     def is_whole() -> list[Pod]:
-        pods = stage.runs()
+        pods = operated.runs()
         return pods if lost.spec.node_name not in {pod.spec.node_name for pod in pods} else []
 
     assert other.metadata.uid in uids(observer.until("it is whole again", is_whole))
-    assert list(stage.spent()) == []
+    assert list(operated.spent()) == []
 
 
 def test_an_elastic_job_goes_on_with_fewer_and_grows_back(api: Api, nodes: Nodes, observer: ClusterObserver) -> None:

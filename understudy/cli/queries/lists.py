@@ -2,20 +2,19 @@
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Generic, TypeVar
-from urllib.parse import urlencode
+from typing import TypeVar
 
 import msgspec
 
 from understudy.cli.queries.objects import EventInfo, NodeInfo, PodInfo
 from understudy.client import KubeClient
+from understudy.client.list_pages import Page, listed
 from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
 from understudy.model.incidents import Incident
 from understudy.objects.incidents import StoredIncident
 from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
 from understudy.ports import Refused
 
-PAGE = 1000
 Item = TypeVar("Item")
 
 # The labels by which the pods of each kind know their job: any one of them does.
@@ -33,19 +32,10 @@ def pod_selectors(kind: str, name: str) -> list[str]:
     return [f"{label}={name}" for label in POD_LABELS.get(kind, _OPERATED)]
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    more: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct, Generic[Item], frozen=True):
-    items: list[Item] | None = None
-    metadata: _Metadata = _Metadata()
-
-
-_PODS = msgspec.json.Decoder(_Page[PodInfo])
-_EVENTS = msgspec.json.Decoder(_Page[EventInfo])
-_NODES = msgspec.json.Decoder(_Page[NodeInfo])
-_INCIDENTS = msgspec.json.Decoder(_Page[StoredIncident])
+_PODS = msgspec.json.Decoder(Page[PodInfo])
+_EVENTS = msgspec.json.Decoder(Page[EventInfo])
+_NODES = msgspec.json.Decoder(Page[NodeInfo])
+_INCIDENTS = msgspec.json.Decoder(Page[StoredIncident])
 
 
 async def list_pods(client: KubeClient, namespace: str, labels: str = "") -> list[PodInfo]:
@@ -86,14 +76,6 @@ async def list_incidents(client: KubeClient, namespace: str) -> list[Incident]:
 
 
 async def _list(
-    client: KubeClient, resource: Resource, pages: msgspec.json.Decoder[_Page[Item]], namespace: str, **query: str
+    client: KubeClient, resource: Resource, pages: msgspec.json.Decoder[Page[Item]], namespace: str, **query: str
 ) -> list[Item]:
-    given = {name: value for name, value in query.items() if value}
-    found: list[Item] = []
-    more, first = "", True
-    while first or more:
-        asked = urlencode({"limit": str(PAGE), **given, **({"continue": more} if more else {})})
-        page = pages.decode(await client.request("GET", f"{resource.path(namespace)}?{asked}"))
-        found += page.items or ()
-        more, first = page.metadata.more, False
-    return found
+    return [item async for item in listed(client, resource, pages, namespace, query=query)]

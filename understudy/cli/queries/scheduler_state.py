@@ -14,6 +14,7 @@ from understudy.cli.input.documents import Text
 from understudy.cli.input.settings import Settings, given, of_text, read
 from understudy.cli.queries.installation import scheduler_of
 from understudy.client import KubeClient
+from understudy.client.list_pages import Page, listed
 from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.watch.reflector import WATCHED_RESOURCES, WatchedResource
@@ -39,16 +40,7 @@ class SchedulerObjects(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what could not be seen or read
 
 
-class _ListMetadata(msgspec.Struct, frozen=True, gc=False):
-    more: str = msgspec.field(name="continue", default="")
-
-
-class _RawPage(msgspec.Struct, frozen=True):
-    metadata: _ListMetadata = _ListMetadata()
-    items: list[msgspec.Raw] | None = None
-
-
-_page = msgspec.json.Decoder(_RawPage).decode
+_PAGES = msgspec.json.Decoder(Page[msgspec.Raw])
 
 
 class SchedulerObjectReader:
@@ -92,15 +84,7 @@ class SchedulerObjectReader:
         return await self._pages(resource, namespace)
 
     async def _pages(self, resource: Resource, namespace: str) -> list[msgspec.Raw]:
-        items: list[msgspec.Raw] = []
-        query = {"limit": str(PAGE)}
-        while True:
-            answer = await self._client.request("GET", f"{resource.path(namespace)}?{urlencode(query)}")
-            page = _page(answer)
-            items += page.items or ()
-            if not page.metadata.more:
-                return items
-            query["continue"] = page.metadata.more
+        return [item async for item in listed(self._client, resource, _PAGES, namespace, limit=PAGE)]
 
     def _decoded(self, resource: Resource, items: Iterable[msgspec.Raw]) -> list[KubeObject]:
         """What cannot be read is passed over, as the scheduler does."""

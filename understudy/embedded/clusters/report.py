@@ -2,16 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from understudy.client import BadConfig, KubeClient, connect
+from understudy.client import BadConfig, connect
 from understudy.client.kubeconfig import read_kubeconfig
+from understudy.client.list_pages import Page, listed
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.clusters.credentials import url
 from understudy.embedded.clusters.process_lock import PARTS, SUPERVISOR, LockHolder, lock_holder
-from understudy.objects.resources import NODES, PODS, Resource
+from understudy.objects.resources import NODES, PODS
 from understudy.ports import Refused, Unreachable
 
 PAGE = 500
@@ -50,8 +51,8 @@ async def _asked(folder: ClusterFolder, found: ClusterReport, seconds: float) ->
     try:
         config = msgspec.structs.replace(read_kubeconfig(folder.access(SUPERVISOR)), connect_retry=0.0)
         async with asyncio.timeout(seconds), connect(config) as client:
-            ready = [_is_ready(node) async for node in _items(client, NODES)]
-            pods = Counter([pod.status.phase async for pod in _items(client, PODS)])
+            ready = [_is_ready(node) async for node in listed(client, NODES, _PAGES, limit=PAGE)]
+            pods = Counter([pod.status.phase async for pod in listed(client, PODS, _PAGES, limit=PAGE)])
     except (Unreachable, Refused, BadConfig, msgspec.DecodeError) as error:
         return msgspec.structs.replace(found, trouble=str(error))
     except TimeoutError:
@@ -73,28 +74,11 @@ class _Item(msgspec.Struct, gc=False):
     status: _Status = _Status()
 
 
-class _ListMetadata(msgspec.Struct, gc=False):
-    more: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMetadata
-    items: tuple[_Item, ...] = ()
+_PAGES = msgspec.json.Decoder(Page[_Item])
 
 
 def _is_ready(node: _Item) -> bool:
     return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
-
-
-async def _items(client: KubeClient, resource: Resource) -> AsyncIterator[_Item]:
-    more = ""
-    while True:
-        path = f"{resource.path()}?limit={PAGE}" + (f"&continue={more}" if more else "")
-        page = msgspec.json.decode(await client.request("GET", path), type=_Page)
-        for item in page.items:
-            yield item
-        if not (more := page.metadata.more):
-            return
 
 
 def _stored(folder: ClusterFolder) -> int:
