@@ -118,7 +118,7 @@ def _quantiles(name: str, seconds: list[float]) -> Figures:
     return {f"{name}_{label}_ms": quantile(ordered, part) * 1e3 for label, part in (("p50", 0.5), ("p99", 0.99))}
 
 
-def _telling(name: str, folder: Path) -> dict[str, Any]:
+def _reporting_pod(name: str, folder: Path) -> dict[str, Any]:
     """A pod that says when it began, by a clock the whole machine shares."""
     told = folder / name
     return _pod(name, f"date +%s.%N > {told}.part && mv {told}.part {told}; exec sleep 600")
@@ -130,7 +130,7 @@ async def _requested(made: Cluster, folder: Path, count: int) -> list[float]:
         for number in range(count):
             name = f"asked-{number}"
             sent = time.time()
-            await client.create(Ref(PODS, "default"), _telling(name, folder))
+            await client.create(Ref(PODS, "default"), _reporting_pod(name, folder))
             delays.append(await _told(folder / name) - sent)
             await client.delete(Ref(PODS, "default", name), grace=0)
     return delays
@@ -150,7 +150,7 @@ def _applied(kubectl: str, made: Cluster, folder: Path, count: int) -> list[floa
     command = [kubectl, f"--kubeconfig={made.kubeconfig}"]
     for number in range(count):
         name = f"applied-{number}"
-        body = msgspec.json.encode(_telling(name, folder))
+        body = msgspec.json.encode(_reporting_pod(name, folder))
         sent = time.time()
         subprocess.run([*command, "apply", "-f", "-"], input=body, check=True, stdout=subprocess.DEVNULL, timeout=60)
         delays.append(asyncio.run(_told(folder / name)) - sent)

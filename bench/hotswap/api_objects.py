@@ -102,7 +102,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         found = self.status.container_statuses
         return self.stays and bool(found) and all("running" in one.state for one in found)
 
-    def sight(self, gone: bool) -> PodState:
+    def observed(self, gone: bool) -> PodState:
         return PodState(
             revision=int(self.metadata.resource_version),
             uid=self.uid,
@@ -198,7 +198,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
         """The members for which a seat is held."""
         return frozenset(place for place, _ in seats_in(self.metadata.annotations.get(HOLDS, "")))
 
-    def sight(self, kind: str, gone: bool) -> JobState:
+    def observed(self, kind: str, gone: bool) -> JobState:
         return JobState(
             revision=int(self.metadata.resource_version),
             kind=kind,

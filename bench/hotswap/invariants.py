@@ -55,7 +55,7 @@ class InvariantChecker:
             return
         gang = self._gangs.setdefault(pod.gang, CheckedGang())
         gang.places.add(pod.place)
-        gang.seen.append(pod.sight(gone))
+        gang.seen.append(pod.observed(gone))
         if gone:
             gang.pods.pop(pod.uid, None)
         else:
@@ -64,7 +64,7 @@ class InvariantChecker:
 
     def job(self, name: str, job: Job, gone: bool, now: float = 0.0) -> None:
         gang = self._gangs.setdefault(job.metadata.name, CheckedGang())
-        gang.seen.append(job.sight(name.partition(" ")[0], gone))
+        gang.seen.append(job.observed(name.partition(" ")[0], gone))
         gang.size, gang.held = job.spec.pods, frozenset() if gone else job.held
         self._weigh(gang, now)
         if gone:

@@ -133,17 +133,17 @@ class GangReplay(msgspec.Struct):
         return found
 
 
-def replayed(name: str, size: int, sights: Iterable[PodState | JobState]) -> GangReplay:
+def replayed(name: str, size: int, observations: Iterable[PodState | JobState]) -> GangReplay:
     """Of all that was seen of the pods and the job of one gang, in any order."""
     state = _State()
     gang = GangReplay(name, size, [], {}, {}, {})
-    for sight in sorted(sights, key=lambda one: one.revision):
-        if isinstance(sight, PodState):
-            state.put_pod(sight)
-            _note(gang, sight)
+    for observed in sorted(observations, key=lambda one: one.revision):
+        if isinstance(observed, PodState):
+            state.put_pod(observed)
+            _note(gang, observed)
         else:
-            state.jobs[sight.kind] = sight
-        step = state.step(sight.revision)
+            state.jobs[observed.kind] = observed
+        step = state.step(observed.revision)
         if gang.steps and gang.steps[-1].revision == step.revision:
             gang.steps[-1] = step
         else:
@@ -151,13 +151,13 @@ def replayed(name: str, size: int, sights: Iterable[PodState | JobState]) -> Gan
     return gang
 
 
-def _note(gang: GangReplay, sight: PodState) -> None:
-    if sight.node:
-        gang.bound.setdefault(sight.uid, sight.revision)
-    if sight.running or sight.phase == "Succeeded":
-        gang.started.setdefault(sight.uid, sight.revision)
-    if sight.leaving or sight.gone:
-        gang.left.setdefault(sight.uid, sight.revision)
+def _note(gang: GangReplay, observed: PodState) -> None:
+    if observed.node:
+        gang.bound.setdefault(observed.uid, observed.revision)
+    if observed.running or observed.phase == "Succeeded":
+        gang.started.setdefault(observed.uid, observed.revision)
+    if observed.leaving or observed.gone:
+        gang.left.setdefault(observed.uid, observed.revision)
 
 
 class _State:
@@ -166,13 +166,13 @@ class _State:
         self.jobs: dict[str, JobState] = {}  # by kind: a TrainJob has a JobSet of its own name
         self.done: set[str] = set()
 
-    def put_pod(self, sight: PodState) -> None:
-        if sight.phase == "Succeeded":
-            self.done.add(sight.place)
-        if sight.gone:
-            self.pods.pop(sight.uid, None)
+    def put_pod(self, observed: PodState) -> None:
+        if observed.phase == "Succeeded":
+            self.done.add(observed.place)
+        if observed.gone:
+            self.pods.pop(observed.uid, None)
         else:
-            self.pods[sight.uid] = sight
+            self.pods[observed.uid] = observed
 
     def step(self, revision: int) -> Step:
         stay = [pod for pod in self.pods.values() if pod.stays]

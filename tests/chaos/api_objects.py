@@ -15,7 +15,7 @@ from understudy.objects.pods import Pod
 Document = dict[str, Any]
 
 
-class EventSight(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedEvent(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     arrived: float
     kind: str  # of the object it is about
@@ -25,7 +25,7 @@ class EventSight(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class NodeSight(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedNode(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     arrived: float
     name: str
@@ -34,7 +34,7 @@ class NodeSight(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool = False
 
 
-class IncidentSight(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedIncident(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     arrived: float
     name: str
@@ -43,12 +43,12 @@ class IncidentSight(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool = False
 
 
-Sight = PodState | JobState | EventSight | NodeSight | IncidentSight
+ObservedObject = PodState | JobState | ObservedEvent | ObservedNode | ObservedIncident
 
 _OVER = {"Complete": "Complete", "Completed": "Complete", "Succeeded": "Complete", "Failed": "Failed"}
 
 
-def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodState:
+def observe_pod(raw: bytes, document: Document, at: float, gone: bool) -> PodState:
     obj = decode_json(raw)
     assert isinstance(obj, Pod)
     owner = owner_of(obj)
@@ -74,7 +74,7 @@ def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodState
     )
 
 
-def job_sight(document: Document, at: float, gone: bool) -> JobState:
+def observe_job(document: Document, at: float, gone: bool) -> JobState:
     meta, status = document["metadata"], document.get("status") or {}
     notes = meta.get("annotations") or {}
     seats = seats_in(notes.get(HOLDS, ""))
@@ -98,9 +98,9 @@ def job_sight(document: Document, at: float, gone: bool) -> JobState:
     )
 
 
-def event_sight(document: Document, at: float) -> EventSight:
+def observe_event(document: Document, at: float) -> ObservedEvent:
     about = document["involvedObject"]
-    return EventSight(
+    return ObservedEvent(
         revision=int(document["metadata"]["resourceVersion"]),
         arrived=at,
         kind=about.get("kind", ""),
@@ -111,19 +111,19 @@ def event_sight(document: Document, at: float) -> EventSight:
     )
 
 
-def node_sight(document: Document, at: float, gone: bool) -> NodeSight:
+def observe_node(document: Document, at: float, gone: bool) -> ObservedNode:
     conditions = {one["type"]: one["status"] == "True" for one in document.get("status", {}).get("conditions", ())}
     ready = conditions.pop("Ready", False) and not gone
     meta = document["metadata"]
     revision = int(meta["resourceVersion"])
-    return NodeSight(
+    return ObservedNode(
         revision=revision, arrived=at, name=meta["name"], ready=ready, ill=any(conditions.values()), gone=gone
     )
 
 
-def incident_sight(document: Document, at: float, gone: bool) -> IncidentSight:
+def observe_incident(document: Document, at: float, gone: bool) -> ObservedIncident:
     meta = document["metadata"]
-    return IncidentSight(
+    return ObservedIncident(
         revision=int(meta["resourceVersion"]),
         arrived=at,
         name=meta["name"],

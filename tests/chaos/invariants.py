@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from bench.hotswap.replay import GangReplay, replayed
-from tests.chaos.api_objects import EventSight, JobState, PodState
+from tests.chaos.api_objects import JobState, ObservedEvent, PodState
 from tests.chaos.faults import Fault
 from tests.chaos.ledger import Line
 from tests.chaos.observer import History
@@ -71,14 +71,14 @@ class Case(msgspec.Struct):
     ended: float = float("inf")  # when the cluster was told to go down: what happens after that is its end
 
     def gangs(self) -> dict[str, GangReplay]:
-        sights: dict[str, list[PodState | JobState]] = {name: [] for name in self.submitted}
+        observed_of: dict[str, list[PodState | JobState]] = {name: [] for name in self.submitted}
         for pod in self.history.pods:
-            if pod.gang in sights:
-                sights[pod.gang].append(pod)
+            if pod.gang in observed_of:
+                observed_of[pod.gang].append(pod)
         for job in self.history.jobs:
-            if job.name in sights:
-                sights[job.name].append(job)
-        return {name: replayed(name, self.submitted[name].workload.size, seen) for name, seen in sights.items()}
+            if job.name in observed_of:
+                observed_of[job.name].append(job)
+        return {name: replayed(name, self.submitted[name].workload.size, seen) for name, seen in observed_of.items()}
 
     def blind(self, first: int, last: int) -> bool:
         """Whether the observer missed something between these revisions."""
@@ -208,10 +208,10 @@ def _was_unwell(case: Case, nodes: set[str], first: int, at: float) -> bool:
     """Whether one of these nodes was not ready, or ill, from this revision on until shortly after that moment: what is
     decided because of it may be written before it is."""
     before: dict[str, bool] = {}
-    for sight in sorted(case.history.nodes, key=lambda one: one.revision):
-        if sight.name in nodes and sight.revision <= first:
-            before[sight.name] = sight.ready and not sight.ill
-        elif sight.name in nodes and sight.arrived <= at + A_WHILE and (sight.ill or not sight.ready):
+    for observed in sorted(case.history.nodes, key=lambda one: one.revision):
+        if observed.name in nodes and observed.revision <= first:
+            before[observed.name] = observed.ready and not observed.ill
+        elif observed.name in nodes and observed.arrived <= at + A_WHILE and (observed.ill or not observed.ready):
             return True
     return not all(before.values())
 
@@ -219,19 +219,19 @@ def _was_unwell(case: Case, nodes: set[str], first: int, at: float) -> bool:
 def dead_nodes_ready(case: Case, _found: Mapping[str, GangReplay]) -> Iterator[Violation]:
     """A node that was given up after it had died, and was not healed yet, must not be said to be ready again."""
     given_up: dict[str, float] = {}  # when that was stored, at the earliest
-    for sight in sorted(case.history.nodes, key=lambda one: one.revision):
-        if not sight.ready:
-            given_up.setdefault(sight.name, case.clock.not_before(sight.revision))
+    for observed in sorted(case.history.nodes, key=lambda one: one.revision):
+        if not observed.ready:
+            given_up.setdefault(observed.name, case.clock.not_before(observed.revision))
             continue
-        since = given_up.pop(sight.name, float("-inf"))
-        latest = case.clock.not_after(sight.revision)
+        since = given_up.pop(observed.name, float("-inf"))
+        latest = case.clock.not_after(observed.revision)
         for fault in case.faults:
             until = fault.healed if fault.healed is not None else case.ended
-            if fault.dead and sight.name in fault.nodes and fault.began < since and latest < until:
+            if fault.dead and observed.name in fault.nodes and fault.began < since and latest < until:
                 words = (
-                    f"{sight.name} died ({fault.kind}), was given up, and then said to be ready before it was healed"
+                    f"{observed.name} died ({fault.kind}), was given up, and then said to be ready before it was healed"
                 )
-                yield Violation("dead_node_ready", words, sight.arrived, nodes=(sight.name,))
+                yield Violation("dead_node_ready", words, observed.arrived, nodes=(observed.name,))
 
 
 def taken_twice(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violation]:
@@ -306,7 +306,7 @@ def preempted(history: History) -> list[Preemption]:
     return found
 
 
-def counted(events: Sequence[EventSight], reason: str) -> list[EventSight]:
+def counted(events: Sequence[ObservedEvent], reason: str) -> list[ObservedEvent]:
     """Each time it happened once: an event that happens again is the same object with a higher count."""
     seen: set[tuple[str, str, str, int]] = set()
     found = []

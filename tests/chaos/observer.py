@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from tests.chaos import api_objects
-from tests.chaos.api_objects import EventSight, IncidentSight, JobState, NodeSight, PodState, Sight
+from tests.chaos.api_objects import JobState, ObservedEvent, ObservedIncident, ObservedNode, ObservedObject, PodState
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
@@ -57,38 +57,40 @@ class History(msgspec.Struct):
 
     pods: list[PodState] = []
     jobs: list[JobState] = []
-    events: list[EventSight] = []
-    nodes: list[NodeSight] = []
-    incidents: list[IncidentSight] = []
+    events: list[ObservedEvent] = []
+    nodes: list[ObservedNode] = []
+    incidents: list[ObservedIncident] = []
     gaps: list[Gap] = []
 
-    def keep(self, sight: Sight) -> None:
-        match sight:
+    def keep(self, observed: ObservedObject) -> None:
+        match observed:
             case PodState():
-                self.pods.append(sight)
+                self.pods.append(observed)
             case JobState():
-                self.jobs.append(sight)
-            case EventSight():
-                self.events.append(sight)
-            case NodeSight():
-                self.nodes.append(sight)
-            case IncidentSight():
-                self.incidents.append(sight)
+                self.jobs.append(observed)
+            case ObservedEvent():
+                self.events.append(observed)
+            case ObservedNode():
+                self.nodes.append(observed)
+            case ObservedIncident():
+                self.incidents.append(observed)
 
     def latest_jobs(self) -> dict[tuple[str, str], JobState]:
         """By kind and name, the last state of each."""
-        return {(sight.kind, sight.name): sight for sight in sorted(self.jobs, key=lambda one: one.revision)}
+        return {
+            (observed.kind, observed.name): observed for observed in sorted(self.jobs, key=lambda one: one.revision)
+        }
 
     def latest_pods(self) -> dict[str, PodState]:
         """By uid, the last state of those that are there."""
-        found = {sight.uid: sight for sight in sorted(self.pods, key=lambda one: one.revision)}
-        return {uid: sight for uid, sight in found.items() if not sight.gone}
+        found = {observed.uid: observed for observed in sorted(self.pods, key=lambda one: one.revision)}
+        return {uid: observed for uid, observed in found.items() if not observed.gone}
 
-    def latest_nodes(self) -> dict[str, NodeSight]:
-        return {sight.name: sight for sight in sorted(self.nodes, key=lambda one: one.revision)}
+    def latest_nodes(self) -> dict[str, ObservedNode]:
+        return {observed.name: observed for observed in sorted(self.nodes, key=lambda one: one.revision)}
 
-    def latest_incidents(self) -> dict[str, IncidentSight]:
-        return {sight.name: sight for sight in sorted(self.incidents, key=lambda one: one.revision)}
+    def latest_incidents(self) -> dict[str, ObservedIncident]:
+        return {observed.name: observed for observed in sorted(self.incidents, key=lambda one: one.revision)}
 
 
 class Observer:
@@ -133,18 +135,18 @@ class Observer:
     def take(self, resource: Resource, raw: bytes, gone: bool) -> None:
         at, document = time.monotonic(), msgspec.json.decode(raw)
         if resource is EVENTS:
-            self.history.keep(api_objects.event_sight(document, at))
+            self.history.keep(api_objects.observe_event(document, at))
             return
         match resource:
             case r if r is PODS:
-                sight: Sight = api_objects.pod_sight(raw, document, at, gone)
+                observed: ObservedObject = api_objects.observe_pod(raw, document, at, gone)
             case r if r is NODES:
-                sight = api_objects.node_sight(document, at, gone)
+                observed = api_objects.observe_node(document, at, gone)
             case r if r is INCIDENTS:
-                sight = api_objects.incident_sight(document, at, gone)
+                observed = api_objects.observe_incident(document, at, gone)
             case _:
-                sight = api_objects.job_sight(document, at, gone)
-        self.history.keep(sight)
+                observed = api_objects.observe_job(document, at, gone)
+        self.history.keep(observed)
         self.stirred.set()
 
 

@@ -16,7 +16,7 @@ def text(result: Result) -> str:
     shape, disk = settings.shape, settings.disk
     counts = f"{result.swaps} swaps, {result.requeues} requeues, {result.incidents} incidents"
     faults = ", ".join(f"{count} {kind}" for kind, count in result.faults.items())
-    deeds = ", ".join(f"{count} {deed}" for deed, count in sorted(result.deeds.items()))
+    actions = ", ".join(f"{count} {action}" for action, count in sorted(result.actions.items()))
     lines = [
         "",
         f"chaos, seed {settings.seed}: {settings.seconds:g} s of faults, {result.took:.0f} s in all",
@@ -24,7 +24,7 @@ def text(result: Result) -> str:
         f"  disk         {disk.kind}" + (f" ({disk.why})" if disk.why else ""),
         *(f"  left out     {words}" for words in _left_out(result)),
         f"  faults       {sum(result.faults.values())}: {faults}",
-        f"  users        {result.jobs} jobs; {deeds}",
+        f"  users        {result.jobs} jobs; {actions}",
         f"  processes    {result.starts} starts in the ledger",
         f"  writes       {result.writes} acknowledged",
         f"  scheduling   {result.preemptions} preemptions, {counts}",

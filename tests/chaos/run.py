@@ -44,7 +44,7 @@ class Result(msgspec.Struct):
     settings: Settings
     faults: dict[str, int]
     fault_lines: list[str]
-    deeds: dict[str, int]
+    actions: dict[str, int]
     refusals: list[str]
     jobs: int
     starts: int
@@ -143,7 +143,7 @@ class Run:
             settings=self._settings,
             faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
             fault_lines=[fault.words(self._began) for fault in self._faults.log],
-            deeds=self._users.deeds,
+            actions=self._users.actions,
             refusals=self._users.refusals,
             jobs=len(self._users.submitted),
             starts=sum(line.what == "start" for line in lines),

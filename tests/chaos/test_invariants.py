@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bench.hotswap.replay import JobState, PodState
-from tests.chaos.api_objects import EventSight, NodeSight
+from tests.chaos.api_objects import ObservedEvent, ObservedNode
 from tests.chaos.faults import Fault
 from tests.chaos.invariants import A_SWAP, Case, judge
 from tests.chaos.ledger import Holder, Line
@@ -37,8 +37,8 @@ def line(at: float, what: str, uid: str, gang: str = "train", **more: Any) -> Li
     return Line(at=at, what=what, uid=uid, pod=uid, gang=gang, node="a", pid=1, **{"began": at, **more})
 
 
-def told(reason: str, message: str, at: float, name: str = "train") -> EventSight:
-    return EventSight(revision=int(at), arrived=at, kind="JobSet", name=name, reason=reason, message=message)
+def told(reason: str, message: str, at: float, name: str = "train") -> ObservedEvent:
+    return ObservedEvent(revision=int(at), arrived=at, kind="JobSet", name=name, reason=reason, message=message)
 
 
 def kinds(case: Case) -> list[str]:
@@ -46,17 +46,17 @@ def kinds(case: Case) -> list[str]:
 
 
 def case(
-    *sights: PodState | JobState,
+    *observed_of: PodState | JobState,
     ledger: Sequence[Line] = (),
-    events: Sequence[EventSight] = (),
-    nodes: Sequence[NodeSight] = (),
+    events: Sequence[ObservedEvent] = (),
+    nodes: Sequence[ObservedNode] = (),
     faults: Sequence[Fault] = (),
     gaps: Sequence[Gap] = (),
     gangs: Sequence[Submission] = (),
 ) -> Case:
     history = History(
-        pods=[sight for sight in sights if isinstance(sight, PodState)],
-        jobs=[sight for sight in sights if isinstance(sight, JobState)],
+        pods=[observed for observed in observed_of if isinstance(observed, PodState)],
+        jobs=[observed for observed in observed_of if isinstance(observed, JobState)],
         events=list(events),
         nodes=list(nodes),
         gaps=list(gaps),
@@ -121,9 +121,9 @@ def test_a_gang_that_waits_for_a_swap_for_too_long_is_partly_seated() -> None:
 def test_a_gang_that_loses_its_seats_although_its_nodes_are_well_is_told() -> None:
     seats = (job(1), pod(10, "0", "a"), pod(11, "1", "b"))
     requeued = told("Requeued", "requeue JobSet/default/train: 1 member has no seat; nothing can replace it", 100.0)
-    well = [NodeSight(revision=1, arrived=1.0, name=name, ready=True) for name in "ab"]
+    well = [ObservedNode(revision=1, arrived=1.0, name=name, ready=True) for name in "ab"]
     assert kinds(case(*seats, events=[requeued], nodes=well)) == ["requeued_without_loss"]
-    lost = NodeSight(revision=50, arrived=50.0, name="b", ready=False)
+    lost = ObservedNode(revision=50, arrived=50.0, name="b", ready=False)
     assert kinds(case(*seats, events=[requeued], nodes=[*well, lost])) == []
     fault = Fault("node kill", "b", 95.0, 120.0, nodes=("b",))
     assert kinds(case(*seats, events=[requeued], nodes=well, faults=[fault])) == []
@@ -134,7 +134,7 @@ def test_a_seat_that_is_held_for_a_later_stage_is_given_to_it() -> None:
     assert kinds(case(*begun, pod(20, "1", "b"), job(21))) == []
     assert kinds(case(*begun, job(20), pod(21, "0", "a", gone=True))) == ["hold_broken"]
     assert kinds(case(*begun, job(20, suspended=True), pod(21, "0", "a", gone=True))) == []
-    lost = NodeSight(revision=15, arrived=15.0, name="a", ready=False)
+    lost = ObservedNode(revision=15, arrived=15.0, name="a", ready=False)
     assert kinds(case(*begun, job(20), pod(21, "0", "a", gone=True), nodes=[lost])) == []
 
 
@@ -167,7 +167,7 @@ def test_a_process_is_told_to_end_only_when_its_pod_is_deleted() -> None:
     assert kinds(case(*seats, pod(19, "0", "a", leaving=True), job(19, suspended=True), ledger=[term])) == []
 
 
-def preempted(victim: str, taker: str, at: float) -> EventSight:
+def preempted(victim: str, taker: str, at: float) -> ObservedEvent:
     message = f"preempt JobSet/default/{victim} (2 pods) for Job/default/{taker}: priority 100 < 1000"
     return told("Preempted", message, at, victim)
 
@@ -190,11 +190,13 @@ def test_a_gang_for_which_others_went_starts() -> None:
 
 def test_a_dead_node_does_not_come_back_to_life_by_itself() -> None:
     dead = Fault("node freeze", "a", 10.0, 60.0, ("a",), dead=True, healed=50.0)
-    sights = [NodeSight(revision=r, arrived=float(r), name="a", ready=ready) for r, ready in ((1, True), (14, False))]
-    returned = NodeSight(revision=30, arrived=99.0, name="a", ready=True)
-    assert kinds(case(nodes=[*sights, returned], faults=[dead])) == ["dead_node_ready"]
-    healed = NodeSight(revision=51, arrived=99.0, name="a", ready=True)
-    assert kinds(case(nodes=[*sights, healed], faults=[dead])) == []
+    observed_of = [
+        ObservedNode(revision=r, arrived=float(r), name="a", ready=ready) for r, ready in ((1, True), (14, False))
+    ]
+    returned = ObservedNode(revision=30, arrived=99.0, name="a", ready=True)
+    assert kinds(case(nodes=[*observed_of, returned], faults=[dead])) == ["dead_node_ready"]
+    healed = ObservedNode(revision=51, arrived=99.0, name="a", ready=True)
+    assert kinds(case(nodes=[*observed_of, healed], faults=[dead])) == []
 
 
 def test_the_clock_of_the_store_knows_no_more_than_what_was_acknowledged() -> None:

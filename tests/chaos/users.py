@@ -19,7 +19,7 @@ from understudy.objects.resources import NODES, PODS
 from understudy.ports import PatchForm, Ref, Refused
 
 MOST_JOBS = 18  # that are there at a time, beside bursts
-PAUSE = 0.45  # seconds between two deeds, on average
+PAUSE = 0.45  # seconds between two actions, on average
 
 
 class Submission(msgspec.Struct):
@@ -34,7 +34,7 @@ class Users:
     def __init__(self, observer: Observer, chance: random.Random, shape: Shape, folder: Path) -> None:
         self.submitted: dict[str, Submission] = {}
         self.cordoned: set[str] = set()
-        self.deeds: dict[str, int] = {}
+        self.actions: dict[str, int] = {}
         self.refusals: list[str] = []
         self._observer = observer
         self._chance = chance
@@ -48,7 +48,7 @@ class Users:
 
     async def run(self, stop: asyncio.Event) -> None:
         """What has begun is brought to its end, so that it is known what was submitted."""
-        deeds: dict[str, tuple[int, Callable[[], Awaitable[None]]]] = {
+        actions: dict[str, tuple[int, Callable[[], Awaitable[None]]]] = {
             "submit": (10, self._submit),
             "burst": (1, self._burst),
             "suspend": (2, self._suspend),
@@ -59,8 +59,8 @@ class Users:
             "uncordon": (2, self._uncordon),
         }
         while not stop.is_set():
-            name = self._chance.choices(list(deeds), [weight for weight, _ in deeds.values()])[0]
-            await deeds[name][1]()
+            name = self._chance.choices(list(actions), [weight for weight, _ in actions.values()])[0]
+            await actions[name][1]()
             await asyncio.sleep(self._chance.expovariate(1.0 / PAUSE))
 
     async def end(self) -> None:
@@ -157,7 +157,7 @@ class Users:
         return [one for one in there if one.workload.name not in ended]
 
     def _did(self, what: str) -> None:
-        self.deeds[what] = self.deeds.get(what, 0) + 1
+        self.actions[what] = self.actions.get(what, 0) + 1
 
     async def _ask(self, ask: Callable[[], Awaitable[Any]], fine: int) -> None:
         """`fine` is the code that says that it is done already. A conflict is asked again."""

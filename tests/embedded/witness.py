@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bench.hotswap.replay import JobState, PodState, replayed
-from tests.chaos.api_objects import job_sight, pod_sight
+from tests.chaos.api_objects import observe_job, observe_pod
 from tests.decide import reference_rules
 from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.invalid_objects import InvalidObjects
@@ -195,10 +195,10 @@ class Witness:
         """For `partial_starts`."""
         now = time.monotonic()
         if resource is PODS:
-            pod = pod_sight(raw, document, now, gone)
+            pod = observe_pod(raw, document, now, gone)
             self._sights.setdefault(pod.gang, []).append(pod)
         elif resource in _JOBS:
-            job = job_sight(document, now, gone)
+            job = observe_job(document, now, gone)
             self._sights.setdefault(job.name, []).append(job)
 
     def _note_gangs(self, gangs: Iterable[Gang]) -> Iterator[str]:

@@ -86,7 +86,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
             else:  # it may have done all of it by then, and had no time to write down what it had done
                 await witness.until("no record is open", lambda: "open" not in gangs.outcomes(witness, "train"))
                 assert len(incidents(witness, "train")) <= known + 1
-        await _agent_and_node_die_in_one_blow(cluster, watch, pods[0])
+        await _kill_agent_and_node_together(cluster, watch, pods[0])
         await witness.until("all are told to their ends", lambda: set(gangs.outcomes(witness, "train")) == {"swapped"})
         gangs.check_unharmed(witness, "train")
         for index in "012":
@@ -105,7 +105,7 @@ async def _swap(cluster: RealCluster, watch: Monitor, lost: Document, step: str,
     return await witness.until(f"{step}, {killed} killed: whole", lambda: whole(witness, "train", 3, [there]))
 
 
-async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Monitor, lost: Document) -> None:
+async def _kill_agent_and_node_together(cluster: RealCluster, watch: Monitor, lost: Document) -> None:
     """Its death is not visible: like a machine that was rebooted, it is there when the next agent looks."""
     witness = cluster.witness
     pid = await part(cluster, AGENT)

@@ -142,12 +142,12 @@ class KubeWorld(LiveWorld):
 
     def see(self) -> WorldState:
         """Scenarios call the namespace of jobs `default`."""
-        sight = super().see()
+        seen = super().see()
         plainly = {
             job: msgspec.structs.replace(why, words=why.words.replace(f"{self.namespace}/", "default/"))
-            for job, why in sight.waiting.items()
+            for job, why in seen.waiting.items()
         }
-        return msgspec.structs.replace(sight, waiting=plainly)
+        return msgspec.structs.replace(seen, waiting=plainly)
 
     # What happens
 

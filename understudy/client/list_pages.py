@@ -28,16 +28,14 @@ async def listed(
     resource: Resource,
     decoder: msgspec.json.Decoder[Page[Item]],
     namespace: str = "",
-    *,
-    limit: int = PAGE,
     query: Mapping[str, str] = NO_QUERY,
 ) -> AsyncIterator[Item]:
-    """Refused with 410 (Gone) when a page has expired: the list has to be begun again. Empty
-    parameters are left out."""
-    given = {name: value for name, value in query.items() if value}
+    """Parameters of `query` that are empty are left out. Refused with 410 (Gone) when a page has expired: the list has
+    to be begun again."""
+    given = {"limit": str(PAGE)} | {name: value for name, value in query.items() if value}
     more, first = "", True
     while first or more:
-        parameters = urlencode({"limit": str(limit), **given, **({"continue": more} if more else {})})
+        parameters = urlencode({**given, **({"continue": more} if more else {})})
         page = decoder.decode(await client.request("GET", f"{resource.path(namespace)}?{parameters}"))
         for item in page.items or ():
             yield item

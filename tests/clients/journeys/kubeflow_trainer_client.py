@@ -45,7 +45,7 @@ with peer:
 """
 
 
-class Ear(logging.Handler):
+class LogRecorder(logging.Handler):
     """What the client grumbles about."""
 
     def __init__(self):
@@ -171,10 +171,10 @@ def main():
     config.load_kube_config()
     client.CoreV1Api().create_namespace({"metadata": {"name": NAMESPACE}})
     one_try()
-    ear = Ear()
-    logging.getLogger("kubeflow").addHandler(ear)
+    recorder = LogRecorder()
+    logging.getLogger("kubeflow").addHandler(recorder)
     trainer = TrainerClient(KubernetesBackendConfig(namespace=NAMESPACE))
-    assert not ear.heard, ear.heard
+    assert not recorder.heard, recorder.heard
     runtimes(trainer)
     jobs = {function(trainer), running(trainer), torch(trainer), failure(trainer)}
     assert {job.name for job in trainer.list_jobs()} == jobs

@@ -25,7 +25,7 @@ G, H = "Job/default/g", "Job/default/h"
 WORLD = cluster(lost(node("dead")), *nodes("a b c"), running("g", on="a dead"), queued("h", members=2))
 
 
-def deeds(*actions: Action, snapshot: Snapshot = WORLD) -> dict[str, GangChanges]:
+def changes_of(*actions: Action, snapshot: Snapshot = WORLD) -> dict[str, GangChanges]:
     return changes_by_gang(Plan(actions), snapshot)
 
 
@@ -34,50 +34,52 @@ def swap(*moves: tuple[str, str, str], waits_for: tuple[str, ...] = ()) -> Swap:
 
 
 def test_a_start_takes_its_seats_and_needs_no_holds_any_more() -> None:
-    deed = deeds(Hold(H, (("h-0", "a"),), "suspect"), Start(H, (("h-0", "b"), ("h-1", "c"))))[H]
-    assert (deed.starts, deed.holds, deed.waits_for) == ({"h-0": "b", "h-1": "c"}, None, ())
+    changes = changes_of(Hold(H, (("h-0", "a"),), "suspect"), Start(H, (("h-0", "b"), ("h-1", "c"))))[H]
+    assert (changes.starts, changes.holds, changes.waits_for) == ({"h-0": "b", "h-1": "c"}, None, ())
 
 
 def test_a_start_that_waits_for_others_has_its_seats_held() -> None:
     seats = (("h-0", "a"), ("h-1", "c"))
-    deed = deeds(Preempt(G, H, ("g-0",), ("a",), True, "lower priority"), Start(H, seats, (G,)))[H]
-    assert (deed.starts, deed.holds, deed.waits_for) == ({}, seats, (G,))
-    assert deed.claims == {"a": "h-0", "c": "h-1"}
+    changes = changes_of(Preempt(G, H, ("g-0",), ("a",), True, "lower priority"), Start(H, seats, (G,)))[H]
+    assert (changes.starts, changes.holds, changes.waits_for) == ({}, seats, (G,))
+    assert changes.claims == {"a": "h-0", "c": "h-1"}
 
 
 def test_a_victim_goes_whole_or_in_part() -> None:
-    deed = deeds(Preempt(G, H, ("g-1",), ("dead",), False, "surplus"))[G]
-    assert (deed.leaves, deed.gives_up, deed.by) == (["g-1"], False, H)
-    assert deeds(Preempt(G, H, ("g-0", "g-1"), ("a", "dead"), True, "lower"))[G].gives_up
+    changes = changes_of(Preempt(G, H, ("g-1",), ("dead",), False, "surplus"))[G]
+    assert (changes.leaves, changes.gives_up, changes.by) == (["g-1"], False, H)
+    assert changes_of(Preempt(G, H, ("g-0", "g-1"), ("a", "dead"), True, "lower"))[G].gives_up
 
 
 def test_a_swap_moves_every_member_it_names() -> None:
-    deed = deeds(swap(("g-0", "a", "b"), ("g-1", "dead", "c")))[G]
-    assert (deed.replaces, deed.leaves, deed.holds) == ({"g-0": "b", "g-1": "c"}, ["g-0", "g-1"], None)
+    changes = changes_of(swap(("g-0", "a", "b"), ("g-1", "dead", "c")))[G]
+    assert (changes.replaces, changes.leaves, changes.holds) == ({"g-0": "b", "g-1": "c"}, ["g-0", "g-1"], None)
 
 
 def test_a_swap_that_waits_gives_up_only_what_is_lost() -> None:
-    deed = deeds(swap(("g-0", "a", "b"), ("g-1", "dead", "c"), waits_for=(H,)))[G]
-    assert (deed.replaces, deed.leaves, deed.holds) == ({}, ["g-1"], (("g-0", "b"), ("g-1", "c")))
+    changes = changes_of(swap(("g-0", "a", "b"), ("g-1", "dead", "c"), waits_for=(H,)))[G]
+    assert (changes.replaces, changes.leaves, changes.holds) == ({}, ["g-1"], (("g-0", "b"), ("g-1", "c")))
 
 
 def test_a_gang_that_goes_on_with_fewer_keeps_what_was_promised_to_the_rest() -> None:
-    deed = deeds(swap(("g-0", "a", "b"), waits_for=(H,)), Shrink(G, ("g-1",), "dead lost"))[G]
-    assert (deed.leaves, deed.holds) == (["g-1"], (("g-0", "b"),))
+    changes = changes_of(swap(("g-0", "a", "b"), waits_for=(H,)), Shrink(G, ("g-1",), "dead lost"))[G]
+    assert (changes.leaves, changes.holds) == (["g-1"], (("g-0", "b"),))
 
 
 def test_what_is_planned_for_a_gang_that_gave_up_is_left_to_the_next_plan() -> None:
-    deed = deeds(Requeue(G, ("g-0", "g-1"), "nothing can replace it"), Start(G, (("g-0", "b"), ("g-1", "c"))))[G]
-    assert (deed.gives_up, deed.starts, len(deed.actions)) == (True, {}, 1)
+    changes = changes_of(Requeue(G, ("g-0", "g-1"), "nothing can replace it"), Start(G, (("g-0", "b"), ("g-1", "c"))))[
+        G
+    ]
+    assert (changes.gives_up, changes.starts, len(changes.actions)) == (True, {}, 1)
 
 
 def test_growth_comes_on_top() -> None:
-    deed = deeds(Start(H, (("h-0", "b"),)), Grow(H, (("h-1", "c"),)))[H]
-    assert (deed.starts, deed.grows) == ({"h-0": "b"}, {"h-1": "c"})
+    changes = changes_of(Start(H, (("h-0", "b"),)), Grow(H, (("h-1", "c"),)))[H]
+    assert (changes.starts, changes.grows) == ({"h-0": "b"}, {"h-1": "c"})
 
 
 def test_nothing_is_done_with_those_who_only_wait() -> None:
-    assert deeds(Wait(H, suspended(WORLD.gangs[H]))) == {}
+    assert changes_of(Wait(H, suspended(WORLD.gangs[H]))) == {}
 
 
 def test_of_several_who_want_a_node_the_one_with_accelerators_is_named() -> None:
@@ -87,5 +89,5 @@ def test_of_several_who_want_a_node_the_one_with_accelerators_is_named() -> None
     plain = world.gangs["Job/default/h"].islands[0].members[0].shape
     first, second = gang.islands[0].members
     island = msgspec.structs.replace(gang.islands[0], members=(msgspec.structs.replace(first, shape=plain), second))
-    deed = GangChanges(msgspec.structs.replace(gang, islands=(island,)), holds=seats)
-    assert deed.claims == {"a": "k-1"}
+    changes = GangChanges(msgspec.structs.replace(gang, islands=(island,)), holds=seats)
+    assert changes.claims == {"a": "k-1"}

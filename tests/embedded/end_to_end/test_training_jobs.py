@@ -356,7 +356,7 @@ def policy_in_the_wrong_place(document: Document) -> None:
     document["spec"]["cleanPodPolicy"] = "All"
 
 
-def unheard_of(document: Document) -> None:
+def unknown_restart_policy(document: Document) -> None:
     document["spec"]["pytorchReplicaSpecs"]["Worker"]["restartPolicy"] = "Sometimes"
 
 
@@ -364,7 +364,7 @@ REFUSED: list[tuple[Callable[[Document], None], int, str]] = [
     (misplaced, 400, 'unknown field "spec.pytorchReplicaSpecs.Worker.spec"'),
     (misplaced, 400, "did you mean spec.pytorchReplicaSpecs.Worker.template.spec"),
     (policy_in_the_wrong_place, 400, 'unknown field "spec.cleanPodPolicy"'),
-    (unheard_of, 422, "spec.pytorchReplicaSpecs.Worker.restartPolicy"),
+    (unknown_restart_policy, 422, "spec.pytorchReplicaSpecs.Worker.restartPolicy"),
 ]
 
 

@@ -84,7 +84,7 @@ class SchedulerObjectReader:
         return await self._pages(resource, namespace)
 
     async def _pages(self, resource: Resource, namespace: str) -> list[msgspec.Raw]:
-        return [item async for item in listed(self._client, resource, _PAGES, namespace, limit=PAGE)]
+        return [item async for item in listed(self._client, resource, _PAGES, namespace, {"limit": str(PAGE)})]
 
     def _decoded(self, resource: Resource, items: Iterable[msgspec.Raw]) -> list[KubeObject]:
         """What cannot be read is passed over, as the scheduler does."""

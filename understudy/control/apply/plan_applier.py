@@ -1,7 +1,8 @@
 """Applies plans: turns the changes of each gang into writes, in an order that is safe to interrupt at any point.
 
-First the holds are written, then victims leave, then volumes are ordered and pods bound, then the annotations of the
-jobs are updated. If a gang's write is refused, that gang and all that depend on it are left for the next plan."""
+First the holds are written, then preemptions are counted, then victims leave, then volumes are ordered and pods
+bound, then the annotations of the jobs are updated. If a gang's write is refused, that gang and all that depend on it
+are left for the next plan."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -201,10 +202,10 @@ class PlanApplier:
     async def _count_preemption(self, task: GangTask) -> None:
         """Records on the gang that others are preempted for it. This is written before the preemption, so that it is
         never missing."""
-        book, now = annotated_object(self._context, task.gang), self._context.clock.now()
-        if book is not None and not is_preempting_now(task.gang, now):
+        holder, now = annotated_object(self._context, task.gang), self._context.clock.now()
+        if holder is not None and not is_preempting_now(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
-            await self._context.writer.annotate(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
+            await self._context.writer.annotate(holder, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
 
     async def _resume(self, task: GangTask) -> None:
         await resume_job(self._context, task.gang, task.changes.starts)

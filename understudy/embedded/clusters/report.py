@@ -15,7 +15,7 @@ from understudy.embedded.clusters.process_lock import PARTS, SUPERVISOR, LockHol
 from understudy.objects.resources import NODES, PODS
 from understudy.ports import Refused, Unreachable
 
-PAGE = 500
+_LIMIT = {"limit": "500"}
 UP, DOWN, PARTLY = "up", "down", "partly up"
 
 
@@ -51,8 +51,8 @@ async def _asked(folder: ClusterFolder, found: ClusterReport, seconds: float) ->
     try:
         config = msgspec.structs.replace(read_kubeconfig(folder.access(SUPERVISOR)), connect_retry=0.0)
         async with asyncio.timeout(seconds), connect(config) as client:
-            ready = [_is_ready(node) async for node in listed(client, NODES, _PAGES, limit=PAGE)]
-            pods = Counter([pod.status.phase async for pod in listed(client, PODS, _PAGES, limit=PAGE)])
+            ready = [_is_ready(node) async for node in listed(client, NODES, _PAGES, query=_LIMIT)]
+            pods = Counter([pod.status.phase async for pod in listed(client, PODS, _PAGES, query=_LIMIT)])
     except (Unreachable, Refused, BadConfig, msgspec.DecodeError) as error:
         return msgspec.structs.replace(found, trouble=str(error))
     except TimeoutError:

@@ -50,15 +50,15 @@ def unless_refused(live: Document, manager: str, config: Document, force: bool =
         return None
 
 
-def history(deeds: list[tuple[str, str, Document]]) -> tuple[Document, dict[str, Document]]:
+def history(requests: list[tuple[str, str, Document]]) -> tuple[Document, dict[str, Document]]:
     """The object that comes of it, and the last configuration each manager applied without being refused."""
     live: Document = apply_configuration(None, {"metadata": {"name": "a"}, "spec": {"z": 1}}, by("first"), KEYS)
     configs: dict[str, Document] = {}
-    for deed, manager, config in deeds:
+    for request, manager, config in requests:
         given_to_it, copies = live, (copied(live), copied(config))
-        if deed == "update":
+        if request == "update":
             live = track_update(live, config, by(manager), KEYS)
-        elif (result := unless_refused(live, manager, config, force=deed == "force")) is not None:
+        elif (result := unless_refused(live, manager, config, force=request == "force")) is not None:
             live = result
             configs[manager] = config
         assert (given_to_it, config) == copies
@@ -66,9 +66,9 @@ def history(deeds: list[tuple[str, str, Document]]) -> tuple[Document, dict[str,
 
 
 @given(st.lists(DEEDS, max_size=6))
-def test_what_a_manager_owns_is_there_and_is_what_it_applied(deeds: list[tuple[str, str, Document]]) -> None:
+def test_what_a_manager_owns_is_there_and_is_what_it_applied(requests: list[tuple[str, str, Document]]) -> None:
     """So two managers own a field together only where they agree on its value."""
-    live, configs = history(deeds)
+    live, configs = history(requests)
     fields = SHAPE.fields(live)
     for owner in owners_of(live):
         assert owner.paths <= fields.keys()
@@ -78,25 +78,25 @@ def test_what_a_manager_owns_is_there_and_is_what_it_applied(deeds: list[tuple[s
 
 
 @given(st.lists(DEEDS, max_size=6), CONFIGS)
-def test_applying_twice_changes_nothing(deeds: list[tuple[str, str, Document]], config: Document) -> None:
-    live, _ = history(deeds)
+def test_applying_twice_changes_nothing(requests: list[tuple[str, str, Document]], config: Document) -> None:
+    live, _ = history(requests)
     once = apply_configuration(live, config, by("m"), KEYS, FORCED)
     assert apply_configuration(once, config, by("m"), KEYS) is once
 
 
 @given(st.lists(DEEDS, max_size=6), CONFIGS)
 def test_after_an_apply_everything_is_as_it_was_wanted(
-    deeds: list[tuple[str, str, Document]], config: Document
+    requests: list[tuple[str, str, Document]], config: Document
 ) -> None:
-    live, _ = history(deeds)
+    live, _ = history(requests)
     result = apply_configuration(live, config, by("m"), KEYS, FORCED)
     fields = SHAPE.fields(result)
     assert all(path in fields and same(fields[path], value) for path, value in SHAPE.fields(config).items())
 
 
 @given(st.lists(DEEDS, max_size=6), CONFIGS)
-def test_a_manager_that_gives_up_leaves_no_trace(deeds: list[tuple[str, str, Document]], config: Document) -> None:
-    live, _ = history([deed for deed in deeds if deed[1] != "m"])
+def test_a_manager_that_gives_up_leaves_no_trace(requests: list[tuple[str, str, Document]], config: Document) -> None:
+    live, _ = history([request for request in requests if request[1] != "m"])
     fields = SHAPE.fields(live)
     applied = unless_refused(live, "m", config)
     if applied is None:
@@ -107,7 +107,7 @@ def test_a_manager_that_gives_up_leaves_no_trace(deeds: list[tuple[str, str, Doc
 
 
 @given(st.lists(DEEDS, max_size=4))
-def test_sets_of_fields_survive_being_written_down(deeds: list[tuple[str, str, Document]]) -> None:
-    live, _ = history(deeds)
+def test_sets_of_fields_survive_being_written_down(requests: list[tuple[str, str, Document]]) -> None:
+    live, _ = history(requests)
     for owner in owners_of(live):
         assert from_fields_v1(to_fields_v1(owner.paths)) == owner.paths

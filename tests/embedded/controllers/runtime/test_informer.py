@@ -15,7 +15,7 @@ from understudy.objects.resources import EVENTS, MPI_JOBS, MPI_JOBS_V1, PODS
 from understudy.ports import ChangeType, PatchForm, Ref, Refused
 
 
-class Ear:
+class RecordingSubscriber:
     """What was heard, as `TYPE name`."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ def test_every_subscriber_gets_all_objects_and_then_all_changes() -> None:
     async def tell(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
-            early, late = Ear(), Ear()
+            early, late = RecordingSubscriber(), RecordingSubscriber()
             cluster.subscribe(PODS, early)
             await quiet()
             api.put(PODS, plain("b"))
@@ -52,7 +52,7 @@ def test_one_watch_serves_them_all() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             for _ in range(5):
-                cluster.subscribe(PODS, Ear())
+                cluster.subscribe(PODS, RecordingSubscriber())
             await quiet()
             assert api.watches(PODS) == 1
 
@@ -62,17 +62,17 @@ def test_one_watch_serves_them_all() -> None:
 def test_what_was_written_is_there_when_the_answer_is() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
-            ear = Ear()
-            cluster.subscribe(PODS, ear)
+            subscriber = RecordingSubscriber()
+            cluster.subscribe(PODS, subscriber)
             await quiet()
             with api.held():
                 await cluster.create(Ref(PODS, "default"), plain("a"))
                 await cluster.patch(
                     Ref(PODS, "default", "a"), {"metadata": {"labels": {"x": "y"}}}, form=PatchForm.MERGE
                 )
-                assert ear.heard == ["SYNCED", "ADDED a", "MODIFIED a"]
+                assert subscriber.heard == ["SYNCED", "ADDED a", "MODIFIED a"]
             await quiet()
-            assert ear.heard == ["SYNCED", "ADDED a", "MODIFIED a"]
+            assert subscriber.heard == ["SYNCED", "ADDED a", "MODIFIED a"]
 
     story(tell)
 
@@ -80,8 +80,8 @@ def test_what_was_written_is_there_when_the_answer_is() -> None:
 def test_a_late_answer_does_not_bring_the_deleted_back() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
-            ear = Ear()
-            cluster.subscribe(PODS, ear)
+            subscriber = RecordingSubscriber()
+            cluster.subscribe(PODS, subscriber)
             await quiet()
             creating = asyncio.create_task(cluster.create(Ref(PODS, "default"), plain("a")))
             while not api.names(PODS):
@@ -89,8 +89,8 @@ def test_a_late_answer_does_not_bring_the_deleted_back() -> None:
             api.remove(PODS, "a")
             await creating
             await quiet()
-            assert ear.heard[-1] == "DELETED a" or ear.heard == ["SYNCED"]
-            assert ear.heard.count("ADDED a") == ear.heard.count("DELETED a")
+            assert subscriber.heard[-1] == "DELETED a" or subscriber.heard == ["SYNCED"]
+            assert subscriber.heard.count("ADDED a") == subscriber.heard.count("DELETED a")
 
     story(tell)
 
@@ -99,15 +99,15 @@ def test_one_that_takes_the_name_of_another_is_told_as_two() -> None:
     async def tell(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
-            ear = Ear()
-            cluster.subscribe(PODS, ear)
+            subscriber = RecordingSubscriber()
+            cluster.subscribe(PODS, subscriber)
             await quiet()
             with api.held():
                 api.remove(PODS, "a")
                 await cluster.create(Ref(PODS, "default"), plain("a"))
-                assert ear.heard == ["ADDED a", "SYNCED", "DELETED a", "ADDED a"]
+                assert subscriber.heard == ["ADDED a", "SYNCED", "DELETED a", "ADDED a"]
             await quiet()
-            assert ear.heard == ["ADDED a", "SYNCED", "DELETED a", "ADDED a"]
+            assert subscriber.heard == ["ADDED a", "SYNCED", "DELETED a", "ADDED a"]
 
     story(tell)
 
@@ -116,14 +116,14 @@ def test_what_came_and_went_between_two_watches_is_found_out() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             doubts = asyncio.create_task(cluster.verify_unconfirmed())
-            ear = Ear()
-            cluster.subscribe(PODS, ear)
+            subscriber = RecordingSubscriber()
+            cluster.subscribe(PODS, subscriber)
             await quiet()
             with api.deaf():
                 await cluster.create(Ref(PODS, "default"), plain("a"))
                 api.remove(PODS, "a")
             await api.clock.advance(2 * VERIFY_AFTER)
-            assert ear.heard == ["SYNCED", "ADDED a", "DELETED a"]
+            assert subscriber.heard == ["SYNCED", "ADDED a", "DELETED a"]
             doubts.cancel()
             await asyncio.gather(doubts, return_exceptions=True)
 
@@ -166,14 +166,14 @@ def test_a_listener_that_fails_fails_alone() -> None:
             def broken(_: ObjectChange) -> None:
                 raise ValueError("broken")
 
-            ear = Ear()
+            subscriber = RecordingSubscriber()
             failed = cluster.subscribe(PODS, broken)
-            cluster.subscribe(PODS, ear)
+            cluster.subscribe(PODS, subscriber)
             await quiet()
             api.put(PODS, plain("a"))
             await quiet()
             assert isinstance(failed.ended.exception(), ValueError)
-            assert ear.heard == ["SYNCED", "ADDED a"]
+            assert subscriber.heard == ["SYNCED", "ADDED a"]
 
     story(tell)
 
@@ -182,14 +182,14 @@ def test_a_resource_that_is_not_served_is_said_so() -> None:
     async def tell(api: FakeCluster) -> None:
         api.unserved.add(PODS.key)
         async with SharedCluster(api, api.clock) as cluster:
-            subscription = cluster.subscribe(PODS, Ear())
+            subscription = cluster.subscribe(PODS, RecordingSubscriber())
             await quiet()
             assert isinstance(subscription.ended.exception(), Refused)
             api.unserved.clear()
-            ear = Ear()
-            cluster.subscribe(PODS, ear)
+            subscriber = RecordingSubscriber()
+            cluster.subscribe(PODS, subscriber)
             await quiet()
-            assert ear.heard == ["SYNCED"]
+            assert subscriber.heard == ["SYNCED"]
 
     story(tell)
 
@@ -198,7 +198,7 @@ def test_one_version_may_be_served_and_another_not() -> None:
     async def tell(api: FakeCluster) -> None:
         api.unserved.add(MPI_JOBS.path())
         async with SharedCluster(api, api.clock) as cluster:
-            absent, there = Ear(), Ear()
+            absent, there = RecordingSubscriber(), RecordingSubscriber()
             subscriptions = cluster.subscribe(MPI_JOBS, absent), cluster.subscribe(MPI_JOBS_V1, there)
             await quiet()
             assert [subscription.ended.done() for subscription in subscriptions] == [True, False]
@@ -222,7 +222,7 @@ def test_events_are_not_kept() -> None:
 def test_it_closes_its_watches() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
-            cluster.subscribe(PODS, Ear())
+            cluster.subscribe(PODS, RecordingSubscriber())
             await quiet()
         assert api.watches(PODS) == 0
 

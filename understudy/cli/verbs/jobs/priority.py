@@ -31,17 +31,17 @@ _SYSTEM = "system-"
 
 
 def add_flags(parser: VerbParser) -> None:
-    deeds = parser.add_subparsers(title="what to do", metavar="list|create", required=True)
-    shown = deeds.add_parser("list", aliases=["ls"], help="the classes there are, the highest first")
+    verbs = parser.add_subparsers(title="what to do", metavar="list|create", required=True)
+    shown = verbs.add_parser("list", aliases=["ls"], help="the classes there are, the highest first")
     shown.add_argument("-o", "--output", choices=("text", "wide", "json", "yaml", "name"), default="text",
                        help="form (default: text)")  # fmt: skip
     add_cluster_options(shown)
     shown.set_defaults(run=run_list)
-    _add_create(deeds)
+    _add_create(verbs)
 
 
-def _add_create(deeds: Any) -> None:
-    parser: argparse.ArgumentParser = deeds.add_parser("create", help="a new class")
+def _add_create(verbs: Any) -> None:
+    parser: argparse.ArgumentParser = verbs.add_parser("create", help="a new class")
     add = parser.add_argument
     add("name", metavar="NAME", help="what it is called")
     add("--value", metavar="N", type=int, required=True, help="the higher, the more important; -2147483648 to 10^9")
