@@ -51,70 +51,70 @@ class Diary:
         self.ran.append(asyncio.get_running_loop().time())
 
 
-def tell(story: Callable[[Diary], Coroutine[Any, Any, None]]) -> None:
+def tell(scenario: Callable[[Diary], Coroutine[Any, Any, None]]) -> None:
     async def told() -> None:
-        await story(Diary())
+        await scenario(Diary())
 
     with asyncio.Runner(loop_factory=_Loop) as runner:
         runner.run(told())
 
 
 def test_an_errand_is_put_off_for_a_moment() -> None:
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         diary.errands.add(diary.errand())
         await diary.errands.settled()
         assert diary.ran == [pytest.approx(DELAY)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_an_errand_makes_way_for_an_urgent_write_and_for_what_it_brings_about() -> None:
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         diary.errands.add(diary.errand())
         with diary.errands.urgent():
             await asyncio.sleep(2.0)
         await diary.errands.settled()
         assert diary.ran == [pytest.approx(10.0, abs=0.5)], "four times as long as the urgent write took"
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_deferred_write_is_made_in_the_end_however_busy_the_client_is() -> None:
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         with diary.errands.urgent():
             diary.errands.add(diary.errand())
             await diary.errands.settled()
         assert diary.ran == [pytest.approx(DELAY + LONGEST_DELAY, abs=0.01)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_errands_leave_connections_to_what_is_urgent() -> None:
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         for _ in range(3 * CONCURRENCY):
             diary.errands.add(diary.errand(takes=1.0))
         await diary.errands.settled()
         assert (len(diary.ran), diary.most) == (3 * CONCURRENCY, CONCURRENCY)
 
-    tell(story)
+    tell(scenario)
 
 
 def test_an_errand_that_fails_is_left_undone_and_hinders_no_other() -> None:
     async def fails() -> None:
         raise OSError("refused")
 
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         diary.errands.add(fails())
         diary.errands.add(diary.errand())
         await diary.errands.settled()
         assert len(diary.ran) == 1
 
-    tell(story)
+    tell(scenario)
 
 
 @pytest.mark.parametrize("after", [0.0, DELAY + 0.1], ids=["put off", "waiting for its turn"])
 def test_an_errand_that_is_cancelled_before_it_began_leaves_no_warning(after: float) -> None:
-    async def story(diary: Diary) -> None:
+    async def scenario(diary: Diary) -> None:
         for _ in range(CONCURRENCY + 1):
             diary.errands.add(diary.errand(takes=60.0))
         await asyncio.sleep(after)
@@ -122,4 +122,4 @@ def test_an_errand_that_is_cancelled_before_it_began_leaves_no_warning(after: fl
         await diary.errands.settled()
         assert diary.ran == []
 
-    tell(story)
+    tell(scenario)

@@ -98,12 +98,12 @@ class LoopHarness:
         return next((condition for condition in conditions if condition["type"] == kind), {})
 
 
-def run_story(story: Callable[[LoopHarness], Awaitable[None]], settings: LoopSettings | None = None) -> None:
-    """Runs a story in a world of its own, with a loop that starts when the story begins."""
+def run_scenario(scenario: Callable[[LoopHarness], Awaitable[None]], settings: LoopSettings | None = None) -> None:
+    """Runs a scenario in a world of its own, with a loop that starts when the scenario begins."""
 
     async def told() -> None:
         world = LoopHarness(settings)
         async with world.running():
-            await story(world)
+            await scenario(world)
 
     asyncio.run(told())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.control.apply.test_seat_release import gpu_job, gpus, with_victim
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.kinds.pod_groups.documents import BY_FIELD, pod_group
 from tests.objects.documents import Document, node, pod
 from understudy.control.loop import LoopSettings
@@ -24,7 +24,7 @@ def queued(name: str, priority: str, annotations: Document | None = None, **spec
 
 
 def test_a_job_of_kueue_gives_way_by_its_pods_alone_and_keeps_its_place_in_line() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, queued("victim", "low"))
         created = world.cluster.find(JOBS, "victim")["metadata"]["creationTimestamp"]
         (before,) = world.seats()
@@ -46,11 +46,11 @@ def test_a_job_of_kueue_gives_way_by_its_pods_alone_and_keeps_its_place_in_line(
         assert list(world.seats()) == waiting
         assert "suspend" not in world.cluster.find(JOBS, "victim")["spec"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_job_that_was_preempted_and_then_given_to_kueue_is_kueues() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, queued("train", "low", REQUEUED, suspend=True))
         assert world.cluster.find(JOBS, "train")["spec"]["suspend"] is True
         assert world.seats() == {}
@@ -59,11 +59,11 @@ def test_a_job_that_was_preempted_and_then_given_to_kueue_is_kueues() -> None:
         await world.settle()
         assert world.cluster.find(JOBS, "train")["spec"]["suspend"] is False
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gated_member_is_not_bound_and_no_gang_is_preempted_for_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, pod_group("g", 2), gpu_job("lesser", "low"))
         for name in ("b", "c"):
             world.cluster.put(node(name, allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
@@ -78,13 +78,13 @@ def test_a_gated_member_is_not_bound_and_no_gang_is_preempted_for_it() -> None:
         await world.settle()
         assert {name: seat for name, seat in world.seats().items() if name.startswith("g-")}.keys() == {"g-0", "g-1"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_replacement_behind_a_gate_is_waited_for() -> None:
     """It runs, one of its nodes dies, and Kueue has to say first where the new pod may go."""
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, gpu_job("lesser", "low"))
         for name in ("b", "c"):
             world.cluster.put(node(name, allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
@@ -111,12 +111,12 @@ def test_a_replacement_behind_a_gate_is_waited_for() -> None:
         await world.settle()
         assert world.seats()[new["metadata"]["name"]] == "a"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("named", ["default-scheduler", "understudy"])
 def test_a_job_opted_in_by_a_policy_is_paused_and_comes_back_though_its_template_says_nothing(named: str) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         _opt_in(world)
         victim, hero = gpu_job("victim", "low"), gpu_job("hero", "high")
         for job in (victim, hero):
@@ -131,7 +131,7 @@ def test_a_job_opted_in_by_a_policy_is_paused_and_comes_back_though_its_template
         await world.settle()
         assert [name.partition("-")[0] for name in world.seats()] == ["victim"]
 
-    run_story(story, LoopSettings(scheduler_name="understudy"))
+    run_scenario(scenario, LoopSettings(scheduler_name="understudy"))
 
 
 def _opt_in(world: LoopHarness) -> None:

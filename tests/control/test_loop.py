@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, job, lease, metadata, node, owner, pod, pod_spec, priority_class
 from understudy.control.loop import LoopSettings
 from understudy.kinds.annotations import PREFIX, format_time
@@ -21,7 +21,7 @@ def gpu_pod(name: str, **spec: object) -> Document:
 
 
 def test_a_pod_gets_a_seat_and_is_told_so() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.cluster.put(pod("x"))
         await world.settle()
@@ -31,11 +31,11 @@ def test_a_pod_gets_a_seat_and_is_told_so() -> None:
         assert event["involvedObject"]["uid"] == world.pod("x")["metadata"]["uid"]
         assert (event["type"], event["source"], event["count"]) == ("Normal", {"component": "understudy"}, 1)
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_without_room_says_why_and_gets_its_seat_when_there_is_one() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a", 0))
         world.cluster.put(gpu_pod("x"))
         await world.settle()
@@ -48,21 +48,21 @@ def test_a_pod_without_room_says_why_and_gets_its_seat_when_there_is_one() -> No
         assert world.seats() == {"x": "b"}
         assert world.condition("x", "PodScheduled")["status"] == "True"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gated_pod_says_so() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.cluster.put(pod("x", schedulingGates=[{"name": "example.com/quota"}]))
         await world.settle()
         assert world.condition("x", "PodScheduled")["reason"] == "SchedulingGated"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_job_without_pods_says_itself_why_it_waits() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.hands.idle.add("Job/default/j")
         world.cluster.put(job("j", parallelism=2, completions=2))
         await world.settle()
@@ -70,11 +70,11 @@ def test_a_job_without_pods_says_itself_why_it_waits() -> None:
         assert reason == "Waiting"
         assert message.startswith("needs 2 x 1 cpu; room for 0 of 2 pods")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_burst_of_pods_is_planned_once_and_bound_by_few_calls() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a", allocatable={"cpu": "500", "pods": "500"}))
         await world.settle()
         before = len(world.cycles)
@@ -85,11 +85,11 @@ def test_a_burst_of_pods_is_planned_once_and_bound_by_few_calls() -> None:
         assert sum(write.startswith("bind") for write in world.cluster.writes) == 2
         assert sum(bool(cycle.done) for cycle in world.cycles[before:]) == 1
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gang_is_bound_by_one_call_once_all_of_its_pods_are_there() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.hands.idle.add("Job/default/j")
         made = world.cluster.put(job("j", parallelism=3, completions=3, completionMode="Indexed"))
@@ -105,11 +105,11 @@ def test_a_gang_is_bound_by_one_call_once_all_of_its_pods_are_there() -> None:
         notes = world.cluster.find(JOBS, "j")["metadata"]["annotations"]
         assert notes == {f"{PREFIX}last-seats": "j-0=a,j-1=a,j-2=a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_seats_are_kept_for_pods_that_are_about_to_be_made_but_not_for_ever() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a", 2))
         world.hands.idle.add("Job/default/j")
         template = {"metadata": {}, "spec": pod_spec({"nvidia.com/gpu": "1"})}
@@ -129,11 +129,11 @@ def test_seats_are_kept_for_pods_that_are_about_to_be_made_but_not_for_ever() ->
         await world.settle()
         assert len(world.seats()) == 3
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_no_gang_is_preempted_for_pods_that_do_not_exist() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         world.cluster.put(priority_class("high", 1000))
         world.cluster.put(gpu_pod("low"))
@@ -147,11 +147,11 @@ def test_no_gang_is_preempted_for_pods_that_do_not_exist() -> None:
         await world.settle()
         assert list(world.seats()) == ["j-0-x1"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_other_schedulers_pods_are_left_alone() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.cluster.put(pod("ours", schedulerName="understudy"))
         world.cluster.put(pod("theirs"))
@@ -159,11 +159,11 @@ def test_other_schedulers_pods_are_left_alone() -> None:
         assert world.seats() == {"ours": "a"}
         assert world.condition("theirs", "PodScheduled") == {}
 
-    run_story(story, LoopSettings(scheduler_name="understudy"))
+    run_scenario(scenario, LoopSettings(scheduler_name="understudy"))
 
 
 def test_a_node_that_falls_silent_is_noticed_by_the_clock_alone() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("a", "b"):
             world.cluster.put(node(name, conditions=[{"type": "Ready", "status": "True"}]))
             world.cluster.put(lease(name, format_time(world.clock.now())))
@@ -177,7 +177,7 @@ def test_a_node_that_falls_silent_is_noticed_by_the_clock_alone() -> None:
         await world.settle()
         assert list(world.seats().values()) == ["b"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 # What makes no sense does not stop the others
@@ -200,7 +200,7 @@ def test_a_node_that_falls_silent_is_noticed_by_the_clock_alone() -> None:
     ],
 )
 def test_a_pod_that_makes_no_sense_is_told_so_once_and_set_aside(bad: Document, words: str) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.cluster.put(bad)
         world.cluster.put(pod("good"))
@@ -214,11 +214,11 @@ def test_a_pod_that_makes_no_sense_is_told_so_once_and_set_aside(bad: Document, 
         assert [message for _, message in world.events("bad")] == told
         assert all(event["count"] == 1 for event in world.cluster.all(EVENTS))
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_what_made_no_sense_is_looked_at_again_when_its_surroundings_change() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         world.cluster.put({**pod("x"), "spec": pod_spec({"cpu": "1"}, priorityClassName="later")})
         await world.settle()
@@ -227,11 +227,11 @@ def test_what_made_no_sense_is_looked_at_again_when_its_surroundings_change() ->
         await world.settle()
         assert world.seats() == {"x": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_running_job_whose_annotations_are_spoilt_keeps_its_seats() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         template = {"metadata": {}, "spec": pod_spec({"nvidia.com/gpu": "1"})}
         made = world.cluster.put(job("j", template=template))
@@ -244,12 +244,12 @@ def test_a_running_job_whose_annotations_are_spoilt_keeps_its_seats() -> None:
         assert list(world.seats()) == ["j-0-x1"]
         assert any(reason == "InvalidObject" for reason, _ in world.events("j"))
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("spoil", [{"labels": {f"{PREFIX}spare": "yes"}}, {"annotations": {f"{PREFIX}failed-at": "x"}}])
 def test_a_node_whose_labels_make_no_sense_is_not_lost(spoil: Document) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         made = world.cluster.put(node("a"))
         world.cluster.put(job("j"))
         await world.settle()
@@ -260,11 +260,11 @@ def test_a_node_whose_labels_make_no_sense_is_not_lost(spoil: Document) -> None:
         assert world.seats() == {"j-0-x1": "a"}
         assert [reason for reason, _ in world.events("a")] == ["InvalidObject"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_node_that_cannot_be_read_gets_nothing_and_loses_nothing() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         spoilt = {**node("a"), "spec": {"taints": [{"key": "k", "effect": "Sometimes"}]}}
         world.cluster.put(spoilt)
         world.cluster.put(node("b"))
@@ -281,11 +281,11 @@ def test_a_node_that_cannot_be_read_gets_nothing_and_loses_nothing() -> None:
         await world.settle()
         assert world.seats() == {"x": "b"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_that_can_no_longer_be_read_keeps_its_seat_until_it_is_gone() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         first = world.cluster.put(gpu_pod("first"))
         await world.settle()
@@ -299,7 +299,7 @@ def test_a_pod_that_can_no_longer_be_read_keeps_its_seat_until_it_is_gone() -> N
         await world.settle()
         assert world.seats() == {"second": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 # Writes that fail
@@ -321,7 +321,7 @@ def failing(world: LoopHarness, error: Exception, what: str, times: int = 1) -> 
 
 
 def test_a_refused_write_is_tried_again_later_and_does_not_hold_up_the_others() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         tries = failing(world, Refused(422, "Invalid", "not like this"), "bind poor", times=5)
         world.cluster.put({**pod("poor"), "metadata": metadata("poor", namespace="sad")})
@@ -337,11 +337,11 @@ def test_a_refused_write_is_tried_again_later_and_does_not_hold_up_the_others() 
         assert (told["involvedObject"]["name"], told["type"], told["count"]) == ("poor", "Warning", 5)
         assert "not like this" in told["message"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_one_stale_pod_in_a_burst_does_not_spoil_it_for_the_rest() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         await world.settle()
 
@@ -356,11 +356,11 @@ def test_one_stale_pod_in_a_burst_does_not_spoil_it_for_the_rest() -> None:
         assert world.seats() == {"p0": "a", "p2": "a"}
         assert "WriteRefused" not in {event["reason"] for event in world.cluster.all(EVENTS)}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_who_was_seated_while_others_of_his_gang_were_refused_is_waited_for_and_the_rest_follow() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         await world.settle()
         first, bind = [True], world.cluster.bind
@@ -384,11 +384,11 @@ def test_who_was_seated_while_others_of_his_gang_were_refused_is_waited_for_and_
         assert [write.count(" a") for write in binds] == [2, 2]
         assert sum(event["reason"] == "Scheduled" for event in world.cluster.all(EVENTS)) == 4
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_cluster_that_does_not_answer_is_asked_again_ever_more_slowly() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         tries = failing(world, Unreachable("no answer"), "bind", times=8)
         world.cluster.put(pod("x"))
@@ -398,11 +398,11 @@ def test_a_cluster_that_does_not_answer_is_asked_again_ever_more_slowly() -> Non
         await world.settle()
         assert world.seats() == {"x": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_nothing_is_done_twice_while_the_watch_is_behind() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         await world.settle()
         world.cluster.hold_back(PODS)
@@ -419,11 +419,11 @@ def test_nothing_is_done_twice_while_the_watch_is_behind() -> None:
         await world.settle()
         assert sum(write.startswith("bind") for write in world.cluster.writes) == 1
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_seat_is_not_given_twice_however_long_the_watch_stays_behind() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         world.cluster.put(job("j", parallelism=1, completions=1))
         world.cluster.put({**gpu_pod("x"), "metadata": metadata("x", ownerReferences=owner("Job", "j"))})
@@ -439,11 +439,11 @@ def test_a_seat_is_not_given_twice_however_long_the_watch_stays_behind() -> None
         await world.settle()
         assert world.seats() == {"y": "a"}  # x has gone: its job is suspended
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_seat_whose_answer_was_lost_is_not_given_twice() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         await world.settle()
         bind = world.cluster.bind
@@ -465,11 +465,11 @@ def test_a_seat_whose_answer_was_lost_is_not_given_twice() -> None:
         await world.settle()
         assert world.seats() == {"x": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_restart_repeats_no_reasons() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a", 0))
         world.cluster.put(gpu_pod("x"))
         await world.settle()
@@ -478,11 +478,11 @@ def test_a_restart_repeats_no_reasons() -> None:
         await world.settle()
         assert world.cluster.writes == told
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_kinds_the_cluster_does_not_serve_are_found_when_it_does() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
         await world.settle()
         world.cluster.absent.clear()
@@ -498,13 +498,13 @@ def test_kinds_the_cluster_does_not_serve_are_found_when_it_does() -> None:
     async def without_operators(world: LoopHarness) -> None:
         world.cluster.absent.update({"pytorchjobs.kubeflow.org", "jobsets.jobset.x-k8s.io", "mpijobs.kubeflow.org"})
         await world.restart()
-        await story(world)
+        await scenario(world)
 
-    run_story(without_operators)
+    run_scenario(without_operators)
 
 
 def test_a_kind_that_is_served_no_longer_takes_its_jobs_with_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         spec = {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": pod_spec({"cpu": "1"})}}}}
         world.hands.idle.add("PyTorchJob/default/t")
         world.cluster.put(
@@ -516,4 +516,4 @@ def test_a_kind_that_is_served_no_longer_takes_its_jobs_with_it() -> None:
         await world.clock.let_pass(2.0)
         assert "PyTorchJob/default/t" not in world.loop.view.snapshot(world.clock.now()).gangs
 
-    run_story(story)
+    run_scenario(scenario)

@@ -124,11 +124,11 @@ def example_nodes(name: str) -> list[Document]:
 
 
 def play(
-    path: Path, nodes: Sequence[Document], scene: Callable[[RealCluster], Awaitable[None]], setup: Setup = PLAIN
+    path: Path, nodes: Sequence[Document], scenario: Callable[[RealCluster], Awaitable[None]], setup: Setup = PLAIN
 ) -> None:
     async def played() -> None:
         async with running(path, nodes, setup) as cluster:
-            await scene(cluster)
+            await scenario(cluster)
 
     asyncio.run(played())
 

@@ -24,7 +24,7 @@ from understudy.objects.resources import NODES, Resource
 from understudy.ports import PatchForm, Ref, Refused
 
 Document = dict[str, Any]
-Scene = Callable[[RealCluster], Awaitable[None]]
+Scenario = Callable[[RealCluster], Awaitable[None]]
 
 MOST = 3  # clusters of a process at once; idle ones cost a little, too
 _KEPT = {NODES, resources.LEASES, resources.ENDPOINTS, resources.SERIES_EVENTS, resources.DEFINITIONS}
@@ -70,8 +70,8 @@ class SharedCluster:
         self._folder = self._runner.run(self._parts.__aenter__())
         self._before = self._runner.run(self._begun())
 
-    def play(self, scene: Scene, setup: Setup) -> None:
-        self._runner.run(self._played(scene, setup))
+    def play(self, scenario: Scenario, setup: Setup) -> None:
+        self._runner.run(self._played(scenario, setup))
 
     def stop(self) -> None:
         with self._runner:
@@ -81,9 +81,9 @@ class SharedCluster:
         async with connect(self._folder.kubeconfig) as client:
             return await _made(client), await _nodes(client)
 
-    async def _played(self, scene: Scene, setup: Setup) -> None:
+    async def _played(self, scenario: Scenario, setup: Setup) -> None:
         async with witnessed(self._folder, setup) as cluster:
-            await scene(cluster)
+            await scenario(cluster)
         async with connect(self._folder.kubeconfig) as client:
             await eventually_async(lambda: self._is_cleared(client), "what the test made has gone")
             await _uncordon(client)
@@ -138,13 +138,13 @@ class SharedClusters:
         self._folder = folder
         self._running: dict[bytes, SharedCluster] = {}  # the one used last comes last
 
-    def play(self, nodes: Sequence[Document], scene: Scene, setup: Setup = PLAIN) -> None:
+    def play(self, nodes: Sequence[Document], scenario: Scenario, setup: Setup = PLAIN) -> None:
         """As `play` of real_cluster, on a cluster that other tests may have used and will use."""
         assert setup == msgspec.structs.replace(PLAIN, looks=setup.looks), "this needs a cluster of its own"
         key = msgspec.json.encode(nodes)
         cluster = self._running.pop(key, None) or self._started(nodes)
         try:
-            cluster.play(scene, setup)
+            cluster.play(scenario, setup)
         except BaseException:
             cluster.stop()
             raise

@@ -110,7 +110,7 @@ def test_names_cannot_lead_elsewhere(tmp_path: Path, uid: str, container: str) -
 
 
 def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         folder = attempt(tmp_path)
         journal = ContainerLog(folder, 500)
         journal.write(b"stdout", b"at first\n")
@@ -129,7 +129,7 @@ def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None
         end(folder)
         assert [piece async for piece in pieces] == [b"last words\n"]
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
 
 
 def test_following_a_container_that_has_ended_ends_at_once(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_following_a_container_that_has_ended_ends_at_once(tmp_path: Path) -> No
 
 
 def test_following_ends_when_the_pod_is_gone(tmp_path: Path) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         folder = attempt(tmp_path)
         write(folder, b"here\n")
         pieces = container_logs.read(ClusterFolder(tmp_path).pods, "u", "main", LogOptions(follow=True))
@@ -149,4 +149,4 @@ def test_following_ends_when_the_pod_is_gone(tmp_path: Path) -> None:
         folder.path.rmdir()
         assert [piece async for piece in pieces] == []
 
-    asyncio.run(scene())
+    asyncio.run(scenario())

@@ -27,7 +27,7 @@ ENDS_WHEN_TOLD = "trap 'exit 3' USR1; while true; do sleep 0.02; done"
 PODS = {"talks": TALKATIVE, "silent": FOR_EVER, "ends": ENDS_WHEN_TOLD}
 
 
-class Scene:
+class FullDisk:
     def __init__(self, disk: Disk, life: Living) -> None:
         self.disk = disk
         self.life = life
@@ -67,20 +67,20 @@ class Scene:
             await self.life.client.get(Ref(CONFIG_MAPS, NAMESPACE, name))
 
 
-def play(scenario: Callable[[Scene], Awaitable[None]]) -> None:
+def play(scenario: Callable[[FullDisk], Awaitable[None]]) -> None:
     with small_disk() as disk, cluster_in(disk.path, CLUSTER) as cluster:
 
-        async def scene() -> None:
+        async def full_disk() -> None:
             async with living(cluster) as life:
                 for name, script in PODS.items():
                     await life.create(name, script)
                 await life.wait_for_phase("Running", *PODS)
                 try:
-                    await scenario(Scene(disk, life))
+                    await scenario(FullDisk(disk, life))
                 finally:
                     disk.free()
 
-        asyncio.run(scene())
+        asyncio.run(full_disk())
 
 
 async def _until_it_has_said(life: Life, more: int) -> None:
@@ -100,24 +100,24 @@ async def _works(life: Living, name: str) -> None:
 
 
 def test_parts_and_pods_live_through_a_full_disk_and_nothing_acknowledged_is_lost() -> None:
-    async def scenario(scene: Scene) -> None:
-        life = scene.life
-        lives, parts = {name: life.life(name) for name in PODS}, scene.parts()
-        await scene.until_full()
+    async def scenario(full_disk: FullDisk) -> None:
+        life = full_disk.life
+        lives, parts = {name: life.life(name) for name in PODS}, full_disk.parts()
+        await full_disk.until_full()
         os.kill(lives["ends"].pid, signal.SIGUSR1)
         await life.wait_until_over(lives["ends"])
         await _until_it_has_said(lives["talks"], A_LOT)
-        assert scene.parts() == parts
+        assert full_disk.parts() == parts
         assert {name for name, one in lives.items() if one.goes_on()} == {"talks", "silent"}
-        await scene.until_stored_again()
+        await full_disk.until_stored_again()
         pods = await life.wait_for_phase("Failed", "ends")
         assert container_of(pods["ends"])["state"]["terminated"]["exitCode"] == 3
         await _works(life, "after")
-        await scene.all_is_there()
+        await full_disk.all_is_there()
         pods = await life.wait_for_phase("Running", "talks", "silent")
         assert [container_of(pods[name])["restartCount"] for name in ("talks", "silent")] == [0, 0]
         assert (life.life("talks"), life.life("silent")) == (lives["talks"], lives["silent"])
-        assert scene.parts() == parts
+        assert full_disk.parts() == parts
         log = b"".join([piece async for piece in life.client.stream(f"/api/v1/namespaces/{NAMESPACE}/pods/talks/log")])
         assert b"bytes of output are missing here: No space left on device" in log
 
@@ -125,19 +125,19 @@ def test_parts_and_pods_live_through_a_full_disk_and_nothing_acknowledged_is_los
 
 
 def test_parts_that_are_killed_while_the_disk_is_full_come_back_and_find_their_pods() -> None:
-    async def scenario(scene: Scene) -> None:
-        life = scene.life
+    async def scenario(full_disk: FullDisk) -> None:
+        life = full_disk.life
         lives = [life.life(name) for name in PODS]
-        await scene.until_full()
+        await full_disk.until_full()
         for killed in ((SERVER,), (CONTROL,), (AGENT,), PARTS):
             for part, holder in life.cluster.kill(killed).items():
                 await asyncio.to_thread(life.cluster.wait_for_part, part, holder)
             assert await _phases(life) == dict.fromkeys(PODS, "Running")
-        assert await scene.store() == FULL
+        assert await full_disk.store() == FULL
         assert all(one.goes_on() for one in lives)
-        await scene.until_stored_again()
+        await full_disk.until_stored_again()
         await _works(life, "after")
-        await scene.all_is_there()
+        await full_disk.all_is_there()
         assert [life.life(name) for name in PODS] == lives
         assert await _phases(life) == {**dict.fromkeys(PODS, "Running"), "after": "Succeeded"}
 
@@ -151,20 +151,20 @@ async def _phases(life: Living) -> dict[str, str]:
 
 @pytest.mark.thorough
 def test_a_cluster_on_a_full_disk_can_be_taken_over_and_stopped() -> None:
-    async def scenario(scene: Scene) -> None:
-        life = scene.life
+    async def scenario(full_disk: FullDisk) -> None:
+        life = full_disk.life
         cluster, lives = life.cluster, [life.life(name) for name in PODS]
-        await scene.until_full()
+        await full_disk.until_full()
         cluster.kill((SUPERVISOR,))
         assert "is up after" in await asyncio.to_thread(cluster.understudy, "up", "--detach")
         assert all(one.goes_on() for one in lives)
         await asyncio.to_thread(cluster.understudy, "node", "fail", "node-1", "--how", "kill")
         await asyncio.to_thread(cluster.understudy, "down", "--now")
         _nothing_is_left(cluster)
-        scene.disk.free()
+        full_disk.disk.free()
         assert "is up after" in await asyncio.to_thread(cluster.understudy, "up", "--detach")
         await _works(life, "after")
-        await scene.all_is_there()
+        await full_disk.all_is_there()
 
     play(scenario)
 
@@ -174,11 +174,11 @@ def _nothing_is_left(cluster: ClusterProcesses) -> None:
 
 
 def test_a_node_that_fails_while_the_disk_is_full_is_remembered_once_there_is_room() -> None:
-    async def scenario(scene: Scene) -> None:
-        cluster = scene.life.cluster
-        await scene.until_full()
+    async def scenario(full_disk: FullDisk) -> None:
+        cluster = full_disk.life.cluster
+        await full_disk.until_full()
         await asyncio.to_thread(cluster.understudy, "node", "fail", "node-1", "--how", "kill")
-        await scene.until_stored_again()
+        await full_disk.until_stored_again()
         await asyncio.to_thread(
             eventually, lambda: load(cluster.folder.path).dead == {"node-1"}, lambda: "it was forgotten"
         )

@@ -1,6 +1,6 @@
 """What goes wrong while a gang is being repaired, with real processes: it ends whole, and nothing is there twice.
 
-Beside each story runs the witness of the benchmark. It reads the API and /proc and nothing else, and tells when two
+Beside each scenario runs the witness of the benchmark. It reads the API and /proc and nothing else, and tells when two
 processes were the same member, or held the same accelerator, or when a job was lost.
 """
 
@@ -28,17 +28,17 @@ from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER
 from understudy.kinds.annotations import FAILED_AT
 from understudy.objects.resources import INCIDENTS, NODES
 
-Scene = Callable[[RealCluster, Monitor], Awaitable[None]]
+Scenario = Callable[[RealCluster, Monitor], Awaitable[None]]
 
 LENIENT = Policy(lemon_failures=100, node_cooldown=0.0)
 # What parts say of each other's ends, and of what was found to be over.
 EXPECTED = (r"was killed by SIGKILL", r"does not answer", r"is no longer in the cluster", r"cannot (follow|be)")
 
 
-def witnessed(path: Path, nodes: list[Document], scene: Scene, policy: Policy = LENIENT) -> None:
+def witnessed(path: Path, nodes: list[Document], scenario: Scenario, policy: Policy = LENIENT) -> None:
     async def watched(cluster: RealCluster) -> None:
         async with witnessing(cluster.folder.kubeconfig) as watch:
-            await scene(cluster, watch)
+            await scenario(cluster, watch)
             verdict = await watch.verdict()
         assert verdict.clean, verdict.described
 
@@ -70,7 +70,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
     )  # a component that was killed before is restarted without a longer pause
     book = Book(tmp_path / "book")
 
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(writer("train", 3, book.path))
         pods = await witness.until("it runs", lambda: whole(witness, "train", 3))
@@ -92,7 +92,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
         for index in "012":
             book.check_succession(index)
 
-    witnessed(tmp_path, machines(3, 2), scene)
+    witnessed(tmp_path, machines(3, 2), scenario)
 
 
 async def _swap(cluster: RealCluster, watch: Monitor, lost: Document, step: str, killed: str) -> list[Document]:
@@ -121,7 +121,7 @@ async def _kill_agent_and_node_together(cluster: RealCluster, watch: Monitor, lo
 
 @pytest.mark.thorough
 def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(job("train", pods=2, gpus=1))
         lost, other = await witness.until("it runs", lambda: whole(witness, "train", 2))
@@ -137,14 +137,14 @@ def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
         assert sorted(name for one in told for name in one["spec"]["nodes"]) == sorted(dead), "each is told of once"
         gangs.check_unharmed(witness, "train")
 
-    witnessed(tmp_path, machines(2, 3), scene)
+    witnessed(tmp_path, machines(2, 3), scenario)
 
 
 def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
     """One stands still and goes on later, by itself; one was not heard of for a while, and its processes ran on."""
     book = Book(tmp_path / "book")
 
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(writer("train", 2, book.path))
         first, second = await witness.until("it runs", lambda: whole(witness, "train", 2))
@@ -174,7 +174,7 @@ def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
         await witness.until("two records", lambda: closed(witness, "train", 2))
         gangs.check_unharmed(witness, "train")
 
-    witnessed(tmp_path, machines(2, 1), scene)
+    witnessed(tmp_path, machines(2, 1), scenario)
 
 
 async def _succeeded(cluster: RealCluster, lost: Document, book: Book) -> None:
@@ -197,7 +197,7 @@ MOST_STRIKES = 1000
 
 @pytest.mark.thorough
 def test_a_node_that_dies_again_and_again_gets_no_more_pods(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(job("train", gpus=1))
         [pod] = await witness.until("it runs", lambda: whole(witness, "train", 1))
@@ -223,7 +223,7 @@ def test_a_node_that_dies_again_and_again_gets_no_more_pods(tmp_path: Path) -> N
         await cluster.patch(NODES, flapping, {"metadata": {"annotations": {FAILED_AT: None}}})
         await witness.until("it is forgiven", lambda: whole(witness, "late", 1))
 
-    witnessed(tmp_path, machines(2, 0), scene, Policy())
+    witnessed(tmp_path, machines(2, 0), scenario, Policy())
 
 
 # Gangs
@@ -233,7 +233,7 @@ LACKS = "room for 1 of 2 pods"
 
 
 def test_two_gangs_want_the_last_spare(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("lesser", "low", pods=2, gpus=1), job("hero", "high", pods=2, gpus=1))
@@ -254,13 +254,13 @@ def test_two_gangs_want_the_last_spare(tmp_path: Path) -> None:
         assert told["status"]["outcome"] in ("requeued", "swapped")
         gangs.check_unharmed(witness, "hero", "lesser")
 
-    witnessed(tmp_path, machines(4, 1), scene)
+    witnessed(tmp_path, machines(4, 1), scenario)
 
 
 def test_eight_nodes_of_three_gangs_die_at_once(tmp_path: Path) -> None:
     names = ("one", "two", "three")
 
-    async def scene(cluster: RealCluster, watch: Monitor) -> None:
+    async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(*(job(name, pods=4, gpus=1) for name in names))
         struck: dict[str, list[str]] = {}
@@ -279,4 +279,4 @@ def test_eight_nodes_of_three_gangs_die_at_once(tmp_path: Path) -> None:
             assert words.count(" -> ") == len(struck[name])
         gangs.check_unharmed(witness, *names)
 
-    witnessed(tmp_path, machines(12, 8), scene)
+    witnessed(tmp_path, machines(12, 8), scenario)

@@ -69,7 +69,7 @@ def signs_of_life(cluster: RealCluster, name: str) -> list[str]:
 def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(component, "STEADY", 0.0)
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("train", pods=2, gpus=1))
         lost, other = await witness.until("it runs", lambda: whole(witness, "train", 2))
@@ -88,7 +88,7 @@ def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monk
         finally:
             gangs.send(still, signal.SIGCONT)
 
-    play(tmp_path, machines(2, 0), scene, Setup(policy=Policy(node_cooldown=0.0), expected=EXPECTED))
+    play(tmp_path, machines(2, 0), scenario, Setup(policy=Policy(node_cooldown=0.0), expected=EXPECTED))
 
 
 def _is_marked(cluster: RealCluster, name: str) -> bool:

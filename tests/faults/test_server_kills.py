@@ -21,7 +21,7 @@ BULKY_WRITES = 100  # more than the server keeps of the past
 LAST = "the-last-one"
 
 
-class Story:
+class ServerKills:
     """One run: who writes, who watches, and what must be true of it at the end."""
 
     def __init__(self, server: ServerProcess, seed: str) -> None:
@@ -76,35 +76,35 @@ class Story:
         await self.client.create(Ref(CONFIG_MAPS, NAMESPACE), {"apiVersion": "v1", "kind": "ConfigMap", **body})
 
 
-def check_nothing_is_lost(story: Story) -> None:
-    known = {name: state for writer in story.writers for name, state in writer.known.items() if state is not None}
-    found = {state.name: state for state in story.final if state.name.startswith("w")}
+def check_nothing_is_lost(kills: ServerKills) -> None:
+    known = {name: state for writer in kills.writers for name, state in writer.known.items() if state is not None}
+    found = {state.name: state for state in kills.final if state.name.startswith("w")}
     assert found == known
-    gone = {state.uid for state in story.ledger.removed}
-    assert not gone & {state.uid for state in story.final}
+    gone = {state.uid for state in kills.ledger.removed}
+    assert not gone & {state.uid for state in kills.final}
 
 
-def check_nothing_was_missed(story: Story) -> None:
+def check_nothing_was_missed(kills: ServerKills) -> None:
     """Watchers who keep up are never sent back to list again, so all have heard the same; and all that was
     acknowledged is among it."""
-    everything = story.watchers[0].heard
-    for watcher in story.watchers:
+    everything = kills.watchers[0].heard
+    for watcher in kills.watchers:
         assert watcher.lists == 1
         assert watcher.heard == everything
-    assert story.sleeper.lists == 2, "the server forgot nothing: no watcher was sent back to list again"
-    assert story.sleeper.heard == [told for told in everything if told.state.revision > story.sleeper.begun]
-    for heard in (everything, *(follower.heard for follower in story.followers)):
+    assert kills.sleeper.lists == 2, "the server forgot nothing: no watcher was sent back to list again"
+    assert kills.sleeper.heard == [told for told in everything if told.state.revision > kills.sleeper.begun]
+    for heard in (everything, *(follower.heard for follower in kills.followers)):
         stored = {told.state for told in heard if told.type != "DELETED"}
         removed = {told.state.uid for told in heard if told.type == "DELETED"}
-        assert stored >= set(story.ledger.stored)
-        assert removed >= {state.uid for state in story.ledger.removed}
+        assert stored >= set(kills.ledger.stored)
+        assert removed >= {state.uid for state in kills.ledger.removed}
 
 
-def check_all_end_with_the_same(story: Story) -> None:
-    final = {state.name: state for state in story.final}
-    listeners: Sequence[Watcher | Follower] = (*story.watchers, story.sleeper, *story.followers)
+def check_all_end_with_the_same(kills: ServerKills) -> None:
+    final = {state.name: state for state in kills.final}
+    listeners: Sequence[Watcher | Follower] = (*kills.watchers, kills.sleeper, *kills.followers)
     assert all(one.present == final for one in listeners)
-    assert story.chooser.present == {state.name: state for state in story.chosen}
+    assert kills.chooser.present == {state.name: state for state in kills.chosen}
 
 
 async def _after_one_more_kill(server: ServerProcess) -> list[State]:
@@ -120,14 +120,14 @@ def test_fifty_kills(record_property: Callable[[str, object], None]) -> None:
     print(f"UNDERSTUDY_SEED={seed} plays it again")  # noqa: T201 - pytest shows it where the test fails
 
     async def scenario(server: ServerProcess) -> None:
-        story = Story(server, seed)
-        async with story.client, asyncio.timeout(PATIENCE + 3 * KILLS):
-            await story.play()
-            check_nothing_is_lost(story)
-            check_nothing_was_missed(story)
-            check_all_end_with_the_same(story)
-            assert await _after_one_more_kill(server) == story.final
-        writes = len(story.ledger.stored) + len(story.ledger.removed)
+        kills = ServerKills(server, seed)
+        async with kills.client, asyncio.timeout(PATIENCE + 3 * KILLS):
+            await kills.play()
+            check_nothing_is_lost(kills)
+            check_nothing_was_missed(kills)
+            check_all_end_with_the_same(kills)
+            assert await _after_one_more_kill(server) == kills.final
+        writes = len(kills.ledger.stored) + len(kills.ledger.removed)
         record_property("measured", f"server kills: {KILLS}, {writes} writes acknowledged")
 
     with running_server() as server:

@@ -37,11 +37,11 @@ HOW_MANY = 3
 def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
     with running_cluster(CLUSTER) as cluster:
 
-        async def scene() -> None:
+        async def steps() -> None:
             async with living(cluster) as life:
                 await scenario(life)
 
-        asyncio.run(scene())
+        asyncio.run(steps())
 
 
 async def _up(life: Living, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:

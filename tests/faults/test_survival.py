@@ -20,11 +20,11 @@ def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
     """In a cluster of its own. When it has gone down nothing of it runs any more."""
     with running_cluster(CLUSTER) as cluster:
 
-        async def scene() -> None:
+        async def steps() -> None:
             async with living(cluster) as life:
                 await scenario(life)
 
-        asyncio.run(scene())
+        asyncio.run(steps())
         _check_nothing_is_left(cluster)
 
 

@@ -33,10 +33,10 @@ class World:
         return str(self.cluster.find(LEASES, "understudy", "kube-system")["spec"]["holderIdentity"])
 
 
-def tell(story: Callable[[World], Awaitable[None]]) -> None:
+def tell(scenario: Callable[[World], Awaitable[None]]) -> None:
     async def told() -> None:
         async with EventLoopThread() as aside:
-            await story(World(aside))
+            await scenario(World(aside))
 
     asyncio.run(told())
 
@@ -50,7 +50,7 @@ def compute(done: Callable[[], bool]) -> None:
 
 
 def test_the_lease_is_renewed_while_the_main_loop_computes() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         await world.leadership.win()
         keeping = asyncio.create_task(world.leadership.keep())
         await asyncio.sleep(0)
@@ -60,11 +60,11 @@ def test_the_lease_is_renewed_while_the_main_loop_computes() -> None:
         assert not keeping.done()
         keeping.cancel()
 
-    tell(story)
+    tell(scenario)
 
 
 def test_who_loses_the_lease_during_a_plan_writes_nothing_after_it() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         fence = FencedClient(world.cluster, WritePermit(lambda: world.leadership.leads, lambda: 0.0, None))
         await world.leadership.win()
         keeping = asyncio.create_task(world.leadership.keep())
@@ -77,11 +77,11 @@ def test_who_loses_the_lease_during_a_plan_writes_nothing_after_it() -> None:
             await fence.create(Ref(PODS, "default"), pod("x"))
         assert await keeping == "the lease was taken by b"
 
-    tell(story)
+    tell(scenario)
 
 
 def test_who_ends_while_it_renews_gives_the_lease_back_after_that() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         for _ in range(20):
             await world.leadership.win()
             keeping = asyncio.create_task(world.leadership.keep())
@@ -91,7 +91,7 @@ def test_who_ends_while_it_renews_gives_the_lease_back_after_that() -> None:
             assert world.holder == ""
             assert not world.leadership.leads
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_context_is_entered_and_left_in_the_thread() -> None:
@@ -103,11 +103,11 @@ def test_a_context_is_entered_and_left_in_the_thread() -> None:
         yield "found"
         where.append(threading.current_thread().name)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with EventLoopThread("apart") as aside, aside.entered(context()) as found:
             assert found == "found"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert where == ["apart", "apart"]
     assert "apart" not in {thread.name for thread in threading.enumerate()}
 
@@ -116,9 +116,9 @@ def test_what_fails_there_fails_here() -> None:
     async def fails() -> None:
         raise ValueError("there")
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with EventLoopThread() as aside:
             with pytest.raises(ValueError, match="there"):
                 await aside.run(fails())
 
-    asyncio.run(story())
+    asyncio.run(scenario())

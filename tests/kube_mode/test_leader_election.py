@@ -10,19 +10,19 @@ from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, RETRY, Hustin
 from understudy.objects.resources import LEASES
 from understudy.ports import Ref, Refused, Unreachable
 
-Story = Callable[[Hustings], Awaitable[None]]
+Scenario = Callable[[Hustings], Awaitable[None]]
 
 
-def tell(story: Story) -> None:
+def tell(scenario: Scenario) -> None:
     async def told() -> None:
         async with hustings() as world:
-            await story(world)
+            await scenario(world)
 
     asyncio.run(told())
 
 
 def test_the_first_leads_and_keeps_the_lease() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         assert await world.seconds_until(a) < 1.0
         b = world.stands("b")
@@ -34,12 +34,12 @@ def test_the_first_leads_and_keeps_the_lease() -> None:
         assert spec["renewTime"] > spec["acquireTime"]
         assert a.lost == []
 
-    tell(story)
+    tell(scenario)
 
 
 @pytest.mark.parametrize("skew", [0.0, 86_400.0, -86_400.0])
 def test_when_the_leader_dies_the_other_leads_after_the_duration_of_the_lease(skew: float) -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         b = world.stands("b", skew)
@@ -51,11 +51,11 @@ def test_when_the_leader_dies_the_other_leads_after_the_duration_of_the_lease(sk
         assert renewed - LATEST <= took <= DURATION + 2 * LATEST
         assert world.lease["spec"]["leaseTransitions"] == 1
 
-    tell(story)
+    tell(scenario)
 
 
 def test_who_ends_in_order_is_followed_at_once() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         b = world.stands("b")
@@ -66,11 +66,11 @@ def test_who_ends_in_order_is_followed_at_once() -> None:
         assert world.lease["spec"]["holderIdentity"] == ""
         assert await world.seconds_until(b) <= LATEST + 0.1
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_lease_that_another_has_is_not_given_back() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         b = world.stands("b")
@@ -80,12 +80,12 @@ def test_a_lease_that_another_has_is_not_given_back() -> None:
         assert len(world.cluster.writes) == writes
         assert a.leads
 
-    tell(story)
+    tell(scenario)
 
 
 @pytest.mark.parametrize("fault", ["hangs", "fails", "refuses"])
 def test_a_leader_that_cannot_renew_has_stopped_well_before_another_begins(fault: str) -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         b = world.stands("b")
@@ -101,11 +101,11 @@ def test_a_leader_that_cannot_renew_has_stopped_well_before_another_begins(fault
         assert await world.seconds_until(b) >= DURATION - DEADLINE - 0.1
         assert a.lost == [f"the lease could not be renewed for {DEADLINE:g} s"]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_cluster_that_is_away_for_minutes_is_led_again_when_it_is_back() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a, b = world.stands("a"), world.stands("b")
         await world.clock.let_pass(10.0)
         for each in (a, b):
@@ -118,11 +118,11 @@ def test_a_cluster_that_is_away_for_minutes_is_led_again_when_it_is_back() -> No
         await world.clock.let_pass(LATEST)
         assert sum(each.leads for each in world.runners) == 1
 
-    tell(story)
+    tell(scenario)
 
 
 def test_who_leads_may_lose_an_answer() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         a.line.loses_answers = True
@@ -133,11 +133,11 @@ def test_who_leads_may_lose_an_answer() -> None:
             assert a.leads
         assert a.lost == []
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_leader_stops_as_soon_as_it_sees_that_another_has_the_lease() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         world.lease["spec"]["holderIdentity"] = "another"
@@ -145,11 +145,11 @@ def test_a_leader_stops_as_soon_as_it_sees_that_another_has_the_lease() -> None:
         assert await world.seconds_until(a, leads=False) <= LATEST + 0.1
         assert a.lost == ["the lease was taken by another"]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_leader_whose_lease_is_deleted_stops_and_stands_again() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
         await world.cluster.delete(Ref(LEASES, "kube-system", "understudy"))
@@ -157,11 +157,11 @@ def test_a_leader_whose_lease_is_deleted_stops_and_stands_again() -> None:
         assert a.lost == ["the lease was taken away"]
         assert a.leads
 
-    tell(story)
+    tell(scenario)
 
 
 def test_what_the_holder_promised_counts() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         spec = {"holderIdentity": "old", "leaseDurationSeconds": 40, "renewTime": "2020-01-01T00:00:00.000000Z"}
         world.cluster.put({
             "apiVersion": "coordination.k8s.io/v1",
@@ -172,11 +172,11 @@ def test_what_the_holder_promised_counts() -> None:
         a = world.stands("a")
         assert 40.0 <= await world.seconds_until(a) <= 40.0 + LATEST + 0.1
 
-    tell(story)
+    tell(scenario)
 
 
 def test_of_two_that_reach_for_it_together_one_gets_it() -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         runners = [world.stands(name) for name in "abcdefgh"]
         await world.clock.let_pass(LATEST)
         assert sum(each.leads for each in runners) == 1
@@ -187,12 +187,12 @@ def test_of_two_that_reach_for_it_together_one_gets_it() -> None:
             await world.clock.let_pass(LATEST)
             assert sum(each.leads for each in runners) == 1
 
-    tell(story)
+    tell(scenario)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_happens_to_their_lines_no_two_ever_lead(seed: int) -> None:
-    async def story(world: Hustings) -> None:
+    async def scenario(world: Hustings) -> None:
         chance = random.Random(seed)
         runners = [world.stands(name, chance.uniform(-1000.0, 1000.0)) for name in "abc"]
         led = 0
@@ -207,4 +207,4 @@ def test_whatever_happens_to_their_lines_no_two_ever_lead(seed: int) -> None:
             led += leaders
         assert led > 20
 
-    tell(story)
+    tell(scenario)

@@ -22,7 +22,7 @@ def test_a_lease_is_not_written_for_a_main_loop_that_is_silent() -> None:
 
 
 def test_a_loop_that_turns_shows_it() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         clock = VirtualClock()
         heartbeat = Heartbeat(clock.now)
         clock.jump(100.0)
@@ -32,4 +32,4 @@ def test_a_loop_that_turns_shows_it() -> None:
         showing.cancel()
         await asyncio.gather(showing, return_exceptions=True)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

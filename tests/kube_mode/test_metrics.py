@@ -52,7 +52,7 @@ class Bench:
 
 
 def test_a_seat_that_was_given_is_counted() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         bench = Bench(Policy(spares=(SpareRule(1),)))
         running = asyncio.create_task(bench.replica.run())
         for document in (
@@ -91,7 +91,7 @@ def test_a_seat_that_was_given_is_counted() -> None:
         assert bench.pages["/readyz"]().body == "standing by\n"
         await bench.replica.end(running)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_seen_is_named() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         bench = Bench()
         bench.cluster.absent.add("nodes")
         running = asyncio.create_task(bench.replica.run())
@@ -118,11 +118,11 @@ def test_what_cannot_be_seen_is_named() -> None:
         assert bench.pages["/readyz"]().status == 200
         await bench.replica.end(running)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_an_old_view_is_not_ready() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         bench = Bench()
         running = asyncio.create_task(bench.replica.run())
         await bench.clock.let_pass(1.0)
@@ -132,7 +132,7 @@ def test_an_old_view_is_not_ready() -> None:
         assert bench.pages["/healthz"]().status == 200
         await bench.replica.end(running)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_guard_counts_once_for_as_long_as_it_holds_a_gang_back() -> None:

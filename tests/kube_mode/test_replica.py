@@ -102,10 +102,10 @@ async def world_of(*nodes: str) -> AsyncIterator[World]:
             await process.kill()
 
 
-def tell(story: Callable[[World], Awaitable[None]], *nodes: str) -> None:
+def tell(scenario: Callable[[World], Awaitable[None]], *nodes: str) -> None:
     async def told() -> None:
         async with world_of(*nodes) as world:
-            await story(world)
+            await scenario(world)
 
     asyncio.run(told())
 
@@ -118,7 +118,7 @@ def lose(world: World, name: str) -> None:
 
 
 def test_a_standby_sees_everything_and_writes_nothing() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)
         b = world.starts("b")
@@ -134,11 +134,11 @@ def test_a_standby_sees_everything_and_writes_nothing() -> None:
         await world.live(DEADLINE)
         assert world.writes == before
 
-    tell(story, "a", "b", "spare")
+    tell(scenario, "a", "b", "spare")
 
 
 def test_the_first_plan_is_made_in_the_moment_it_leads() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)
         b = world.starts("b")
@@ -150,11 +150,11 @@ def test_the_first_plan_is_made_in_the_moment_it_leads() -> None:
         await world.clock.let_pass(0.0)
         assert world.seats() == {"late": "n"}
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_a_swap_that_the_leader_did_not_live_to_finish_is_finished_by_the_other() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         world.cluster.put(torch("hero", 2, "high"))
         await world.live(5.0)
@@ -175,11 +175,11 @@ def test_a_swap_that_the_leader_did_not_live_to_finish_is_finished_by_the_other(
         lost = [e for e in world.cluster.all(EVENTS) if e["reason"] == "NodeLost"]
         assert len(lost) == 1
 
-    tell(story, "a", "b", "spare")
+    tell(scenario, "a", "b", "spare")
 
 
 def test_what_the_leader_closed_is_not_opened_again_by_the_next() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         world.cluster.put(torch("hero", 2, "high"))
         await world.live(5.0)
@@ -196,12 +196,12 @@ def test_what_the_leader_closed_is_not_opened_again_by_the_next() -> None:
         assert [w for w in world.writes if "incidents" in w][before:] == []
         assert world.cluster.all(INCIDENTS) == [closed]
 
-    tell(story, "a", "b", "spare")
+    tell(scenario, "a", "b", "spare")
 
 
 @pytest.mark.parametrize("fault", ["hangs", "fails"])
 def test_a_leader_that_lost_touch_with_its_lease_writes_nothing_after_its_deadline(fault: str) -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)
         b = world.starts("b")
@@ -221,11 +221,11 @@ def test_a_leader_that_lost_touch_with_its_lease_writes_nothing_after_its_deadli
         assert world.seats() == {"late": "n"}
         assert not a.replica.standing.leads  # the loop of its next term
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_a_cluster_that_fails_for_minutes_is_served_again_when_it_recovers() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a, b = world.starts("a"), world.starts("b")
         await world.live(3.0)
         lines = [line for each in (a, b) for line in (each.line, each.lease_line)]
@@ -239,11 +239,11 @@ def test_a_cluster_that_fails_for_minutes_is_served_again_when_it_recovers() -> 
         await world.live(2 * LATEST)
         assert world.seats() == {"late": "n"}
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_on_an_old_view_nothing_is_decided_or_written() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(3.0)
         a.view.old = 31.0
@@ -257,11 +257,11 @@ def test_on_an_old_view_nothing_is_decided_or_written() -> None:
         await world.live(2.0)
         assert world.seats() == {"late": "n"}
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_a_leader_that_is_stopped_lets_another_lead_at_once() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)
         b = world.starts("b")
@@ -271,11 +271,11 @@ def test_a_leader_that_is_stopped_lets_another_lead_at_once() -> None:
         await world.live(LATEST + 0.25)
         assert b.election.leads
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)
         begun, go_on = asyncio.Event(), asyncio.Event()
@@ -300,11 +300,11 @@ def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
         assert world.seats() == {"late": "n"}
         assert world.cluster.find(LEASES, "understudy", "kube-system")["spec"]["holderIdentity"] == ""
 
-    tell(story, "n")
+    tell(scenario, "n")
 
 
 def test_without_an_election_it_leads_from_the_first_moment() -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         unopposed = SoleLeadership()
         fence = FencedClient(world.cluster, WritePermit(lambda: unopposed.leads, world.cluster.age, None))
         replica = Replica(fence, world.clock, unopposed, LoopSettings())
@@ -315,4 +315,4 @@ def test_without_an_election_it_leads_from_the_first_moment() -> None:
         await replica.end(running)
         assert not [write for write in world.cluster.writes if write.startswith(LEASE_WRITES)]
 
-    tell(story, "n")
+    tell(scenario, "n")

@@ -119,7 +119,7 @@ async def world_in(path: Path) -> AsyncIterator[World]:
 
 
 def test_when_the_leader_is_killed_the_other_goes_on_and_makes_room_when_it_is_told_to_end(tmp_path: Path) -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         await world.create(node("n", conditions=READY))
         await world.create(pod("one", schedulerName="x"))
         a = await world.starts("a")
@@ -143,13 +143,13 @@ def test_when_the_leader_is_killed_the_other_goes_on_and_makes_room_when_it_is_t
 
     async def told() -> None:
         async with world_in(tmp_path) as world:
-            await story(world)
+            await scenario(world)
 
     asyncio.run(told())
 
 
 def test_one_whose_main_loop_hangs_says_so_and_does_not_lead_for_ever(tmp_path: Path) -> None:
-    async def story(world: World) -> None:
+    async def scenario(world: World) -> None:
         await world.create(node("n", conditions=READY))
         a = await world.starts("a", ("-c", HANGING))
         await until_says(a, "/readyz", "200 leading")
@@ -165,7 +165,7 @@ def test_one_whose_main_loop_hangs_says_so_and_does_not_lead_for_ever(tmp_path: 
 
     async def told() -> None:
         async with world_in(tmp_path) as world:
-            await story(world)
+            await scenario(world)
 
     asyncio.run(told())
 

@@ -72,9 +72,9 @@ def after(incident: Incident, happening: object) -> Incident:
 
 
 @given(st.lists(happenings, max_size=12))
-def test_times_never_run_backwards_and_what_is_closed_stays_as_it_is(story: list[object]) -> None:
+def test_times_never_run_backwards_and_what_is_closed_stays_as_it_is(scenario: list[object]) -> None:
     incident = OPEN
-    for happening in story:
+    for happening in scenario:
         before, incident = incident, after(incident, happening)
         times = [at for step in STEPS if (at := incident.at(step)) is not None]
         assert times == sorted(times)

@@ -24,7 +24,7 @@ def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path
     written = [block for block in texts.blocks("000") if block.startswith("apiVersion:")]
     assert [document["kind"] for document in texts.manifests("000")] == ["PriorityClass"] * 2 + ["JobSet"] * 2
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path, [shared_slices]) as typing:
             wheel(tmp_path / "wheels", "jax", "1.0", extra="tpu", text=JAX)
             (tmp_path / "pip.conf").write_text(PIP)
@@ -39,7 +39,7 @@ def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path
             assert typing.witness is not None
             await _nodes_die(typing, typing.witness)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 async def _nodes_die(typing: Terminal, witness: Witness) -> None:

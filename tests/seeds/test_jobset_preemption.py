@@ -45,11 +45,11 @@ def exclusive(name: str, priority: str) -> Document:
 def test_the_important_job_takes_an_island_and_no_island_is_ever_shared(tmp_path: Path) -> None:
     jobs = [exclusive("first", "low"), exclusive("second", "low"), exclusive("my-job", "high")]
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path, [shared_islands]) as typing:
             await _island_changes_hands(typing, await _racks(typing, 2), jobs)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 async def _racks(typing: Terminal, count: int) -> Witness:
@@ -87,7 +87,7 @@ def test_a_jobset_goes_whole_and_the_important_one_takes_its_islands(tmp_path: P
     )
     low["metadata"]["annotations"] = high["metadata"]["annotations"] = {key: "rack"}
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path, [shared_islands]) as typing:
             witness = await _racks(typing, 3)
             await typing.apply(low)
@@ -99,7 +99,7 @@ def test_a_jobset_goes_whole_and_the_important_one_takes_its_islands(tmp_path: P
             await typing.types("understudy delete high")
             await witness.until("low runs again", lambda: running(witness, "low", 6))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_the_second_rule_is_no_yaml_and_the_answer_says_where(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_the_second_rule_is_no_yaml_and_the_answer_says_where(tmp_path: Path) ->
         yaml.safe_load(rules()[1])
     (tmp_path / "pod.yaml").write_text(_pod_around(rules()[1]))
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path) as typing:
             printed = await typing.run(f"understudy apply -f {tmp_path}/pod.yaml")
             assert printed.code == 2
             assert re.match(rf"understudy: {tmp_path}/pod.yaml: .*line \d+", printed.text), printed.text
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def _pod_around(affinity: str) -> str:

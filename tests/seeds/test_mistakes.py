@@ -52,14 +52,14 @@ MISTAKES = [
 
 
 def test_the_answer_says_where_it_belongs(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path) as typing:
             await start(typing, "one-gpu")
             for wrong, places, right in MISTAKES:
                 await _refused(typing, wrong, places)
                 await typing.apply(right)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 async def _refused(typing: Terminal, document: Document, places: list[str]) -> None:

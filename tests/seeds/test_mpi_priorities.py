@@ -23,7 +23,7 @@ def test_the_only_gpu_changes_hands(tmp_path: Path, fails: bool) -> None:
     needs("kubectl")
     (tmp_path / "pc.yaml").write_text(texts.blocks("001")[0])
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path) as typing:
             await start(typing, "one-gpu")
             for step in steps:
@@ -33,4 +33,4 @@ def test_the_only_gpu_changes_hands(tmp_path: Path, fails: bool) -> None:
                 first_look = next(step for step in steps if step.command == "understudy get medium")
                 await typing.perform(runs_again(first_look))
 
-    asyncio.run(story())
+    asyncio.run(scenario())

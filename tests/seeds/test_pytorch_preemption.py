@@ -36,7 +36,7 @@ def test_one_gpu_is_enough_to_drive_out_twelve(tmp_path: Path, fails: bool) -> N
     (tmp_path / "priorityClass.yaml").write_text(steps[0].shown)
     stand_in_repository(tmp_path)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with terminal(tmp_path) as typing:
             await start(typing, "three-by-four")
             await typing.play(steps)
@@ -47,7 +47,7 @@ def test_one_gpu_is_enough_to_drive_out_twelve(tmp_path: Path, fails: bool) -> N
                 await typing.perform(runs_again(first_look))
                 await typing.perform(Step(f"understudy logs {MEDIUM} --tail=1", "rank 0 of 3: epoch ...", 0))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def _placed(step: Step) -> Step:

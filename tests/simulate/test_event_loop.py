@@ -11,27 +11,27 @@ from understudy.simulate.event_loop import LoopStarved, VirtualTimeLoop
 T = TypeVar("T")
 
 
-def run(story: Coroutine[Any, Any, T]) -> T:
+def run(scenario: Coroutine[Any, Any, T]) -> T:
     loop = VirtualTimeLoop()
     try:
-        return loop.run_until_complete(story)
+        return loop.run_until_complete(scenario)
     finally:
         loop.close()
 
 
 def test_time_jumps_to_the_next_timer() -> None:
-    async def story() -> list[float]:
+    async def scenario() -> list[float]:
         loop, seen = asyncio.get_running_loop(), []
         for seconds in (3600.0, 0.5):
             await asyncio.sleep(seconds)
             seen.append(loop.time())
         return seen
 
-    assert run(story()) == [3600.0, 3600.5]
+    assert run(scenario()) == [3600.0, 3600.5]
 
 
 def test_timers_of_one_moment_fire_in_the_order_they_were_set() -> None:
-    async def story() -> list[int]:
+    async def scenario() -> list[int]:
         loop, fired = asyncio.get_running_loop(), list[int]()
         for number in range(5):
             loop.call_at(2.0, fired.append, number)
@@ -39,35 +39,35 @@ def test_timers_of_one_moment_fire_in_the_order_they_were_set() -> None:
         await asyncio.sleep(3.0)
         return fired
 
-    assert run(story()) == [9, 0, 1, 2, 3, 4]
+    assert run(scenario()) == [9, 0, 1, 2, 3, 4]
 
 
 def test_a_cancelled_timer_does_not_fire_and_takes_no_time() -> None:
-    async def story() -> float:
+    async def scenario() -> float:
         loop = asyncio.get_running_loop()
         loop.call_later(50.0, print, "never").cancel()
         await asyncio.sleep(1.0)
         return loop.time()
 
-    assert run(story()) == 1.0
+    assert run(scenario()) == 1.0
 
 
 def test_timeouts_of_asyncio_work_on_virtual_time() -> None:
-    async def story() -> float:
+    async def scenario() -> float:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(10.0):
                 await asyncio.Event().wait()
         return asyncio.get_running_loop().time()
 
-    assert run(story()) == 10.0
+    assert run(scenario()) == 10.0
 
 
 def test_a_loop_in_which_nothing_can_happen_any_more_says_so() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         await asyncio.Event().wait()
 
     loop = VirtualTimeLoop()
-    task = loop.create_task(story())
+    task = loop.create_task(scenario())
     with pytest.raises(LoopStarved):
         loop.run_until_complete(task)
     task.cancel()

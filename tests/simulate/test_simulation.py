@@ -1,4 +1,4 @@
-"""Simulated worlds: a seed is one story, wherever it is told, and the actors do what they are there for."""
+"""Simulated worlds: the same seed gives the same scenario in every process, and the parts do what they are made for."""
 
 import os
 import subprocess

@@ -52,7 +52,7 @@ def counting(folder: Path, go: Path) -> Document:
 def test_a_preempted_job_says_when_it_saved_and_goes_on(tmp_path: Path) -> None:
     go = tmp_path / "go"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(counting(tmp_path, go))
@@ -68,7 +68,7 @@ def test_a_preempted_job_says_when_it_saved_and_goes_on(tmp_path: Path) -> None:
         assert first == 0 < second
         assert (witness.find(JOB_SETS, "counts") or {})["status"].get("restarts", 0) == 0
 
-    play(tmp_path, [node("one", gpu="1")], scene)
+    play(tmp_path, [node("one", gpu="1")], scenario)
 
 
 def checkpoint_at(cluster: RealCluster) -> str:

@@ -43,7 +43,7 @@ async def followed(cluster: RealCluster, resource: Resource, name: str) -> int:
 
 
 def test_a_job_is_followed_to_its_good_or_bad_end(shared: SharedClusters, capsys: pytest.CaptureFixture[str]) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(jobset("good", 1, job("any", pods=2, program="sleep 0.3")))
         assert await followed(cluster, JOB_SETS, "good") == 0
         lines = capsys.readouterr().out.splitlines()
@@ -71,13 +71,13 @@ def test_a_job_is_followed_to_its_good_or_bad_end(shared: SharedClusters, capsys
         await cluster.delete(JOBS, "waits", propagation="Background")
         assert await following == 1
 
-    shared.play([node("n-0")], scene)
+    shared.play([node("n-0")], scenario)
 
 
 def test_a_terminal_gets_a_view_that_redraws_itself(shared: SharedClusters, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("good", program=f"until test -e {enough}; do sleep 0.05; done"))
         ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
@@ -95,7 +95,7 @@ def test_a_terminal_gets_a_view_that_redraws_itself(shared: SharedClusters, tmp_
         last = drawn.rpartition("\x1b[J")[2].splitlines()
         assert last[0].startswith("good  \x1b[36mSUCCEEDED\x1b[0m  JOB  priority N/A")
 
-    shared.play([node("n-0")], scene)
+    shared.play([node("n-0")], scenario)
 
 
 def _read(descriptor: int, until: str = "") -> str:

@@ -76,7 +76,7 @@ def test_an_important_pytorchjob_takes_the_place_of_a_larger_one(tmp_path: Path,
     source = f"--sync-mode=git --sync-source={repository}"
     medium, critical = "pytorch-priority-medium", "pytorch-priority-critical"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         see = cluster.witness
         await printed(cluster, f"apply -f {tmp_path / 'classes.yaml'}")
         out = await printed(
@@ -97,14 +97,14 @@ def test_an_important_pytorchjob_takes_the_place_of_a_larger_one(tmp_path: Path,
         await see.until("medium stands back, whole", lambda: not see.pods_of(medium))
         assert condition(see.find(PYTORCH_JOBS, medium), "Suspended")
 
-    play(tmp_path, example_nodes("three-by-four"), scene)
+    play(tmp_path, example_nodes("three-by-four"), scenario)
 
 
 def test_mpijobs_as_arena_submits_them(shared: SharedClusters, tmp_path: Path) -> None:
     """Seed 001. The one that makes room ends as failed, since it asked to."""
     (tmp_path / "classes.yaml").write_text(CLASSES)
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         see = cluster.witness
         await printed(cluster, f"apply -f {tmp_path / 'classes.yaml'}")
         flags = "--gpus=1 --workers=1 --image=registry.aliyuncs.com/tensorflow-samples/horovod:0.13.11"
@@ -117,13 +117,13 @@ def test_mpijobs_as_arena_submits_them(shared: SharedClusters, tmp_path: Path) -
         await see.until("critical runs", lambda: condition(see.find(MPI_JOBS, "critical"), "Running"))
         await see.until("medium failed", lambda: condition(see.find(MPI_JOBS, "medium"), "Failed"))
 
-    shared.play(example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scenario)
 
 
 def test_files_of_this_machine_reach_the_job_and_go_with_it(shared: SharedClusters, tmp_path: Path) -> None:
     (tmp_path / "app.conf").write_text("learning rate: 3\n")
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         see = cluster.witness
         flags = f"--name=j --config-file={tmp_path / 'app.conf'}:/etc/app/app.conf --share-memory=64Mi --tensorboard"
         line = "cat /etc/app/app.conf; echo > /dev/shm/understudy-test; pwd; sleep 600"
@@ -139,15 +139,15 @@ def test_files_of_this_machine_reach_the_job_and_go_with_it(shared: SharedCluste
         found = [one for kind in (PODS, CONFIG_MAPS, SERVICES) for one in cluster.witness.all(kind)]
         return [one["metadata"]["name"] for one in found if one["metadata"]["name"].startswith("j-")]
 
-    shared.play([node("a")], scene)
+    shared.play([node("a")], scenario)
 
 
 @pytest.mark.parametrize(("line", "code"), [("exit 0", 0), ("exit 3", 1)])
 def test_wait_reports_how_the_job_ended(shared: SharedClusters, line: str, code: int) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         assert await code_of(cluster, "submit job --name=j --wait", line) == code
 
-    shared.play([node("a")], scene)
+    shared.play([node("a")], scenario)
 
 
 SOME_KINDS = ("tf", "pytorch", "xgboost", "paddle", "jax", "jobset", "mpi --mpi-version=v1")
@@ -162,11 +162,11 @@ def test_a_retry_is_a_second_try(shared: SharedClusters, tmp_path: Path) -> None
         line = f"test -e {tmp_path / name} || {{ touch {tmp_path / name}; exit 1; }}"
         return await code_of(cluster, f"submit {kind} --name={name} --retry={retry} --wait", line)
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         second = [submit(cluster, number, kind, 1) for number, kind in enumerate(SOME_KINDS + SLOW_KINDS)]
         only = [submit(cluster, number, kind, 0) for number, kind in enumerate(SOME_KINDS)]
         codes = await asyncio.gather(*second, *only)
         assert dict(zip(SOME_KINDS + SLOW_KINDS, codes, strict=False)) == dict.fromkeys(SOME_KINDS + SLOW_KINDS, 0)
         assert codes[len(second) :] == [1] * len(only)
 
-    shared.play([node("a")], scene)
+    shared.play([node("a")], scenario)

@@ -12,7 +12,7 @@ NODES = [node(name, gpu="4", labels={"topology.kubernetes.io/rack": "r1"}) for n
 
 
 def test_all_is_well_on_a_laptop(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         lines = await shows(cluster, "doctor")
         assert lines[-1] == "all well"
         assert not [line for line in lines if line.lstrip().startswith(("!", "✗"))]
@@ -23,11 +23,11 @@ def test_all_is_well_on_a_laptop(tmp_path: Path) -> None:
         titles = [section["title"] for section in found["sections"]]
         assert titles == ["Cluster", "Permissions", "Understudy", "Operators", "Nodes", "Topology", "Work", "Settings"]
 
-    play(tmp_path, NODES, scene)
+    play(tmp_path, NODES, scenario)
 
 
 def test_what_is_wrong_is_an_exit_code(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         said = await typed(cluster, "doctor", "--as", "system:serviceaccount:elsewhere:stranger")
         assert (said.code, said.err) == (1, "")
         assert any(line.startswith("  ✗ system:serviceaccount:elsewhere:stranger may not ") for line in said.lines)
@@ -37,7 +37,7 @@ def test_what_is_wrong_is_an_exit_code(tmp_path: Path) -> None:
         assert any("policy.minRuntime = 300" in line for line in lines)
         assert "none.yaml" in await refuses(cluster, "doctor", "--settings", "none.yaml")
 
-    play(tmp_path, NODES, scene)
+    play(tmp_path, NODES, scenario)
 
 
 def test_a_cluster_that_does_not_answer(shell: Shell) -> None:

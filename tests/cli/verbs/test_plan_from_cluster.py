@@ -77,7 +77,7 @@ def test_a_cluster_that_runs_is_read_and_not_touched(tmp_path: Path) -> None:
     (tmp_path / "more.json").write_text(json.dumps(job("more", gpus=4)))
     more = str(tmp_path / "more.json")
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("one", pods=2, gpus=4), job("big", gpus=8))
         await cluster.witness.until("one runs", lambda: _running(cluster, "one") == 2)
         await cluster.witness.until("big was told why", lambda: _told(cluster, "big"))
@@ -93,7 +93,7 @@ def test_a_cluster_that_runs_is_read_and_not_touched(tmp_path: Path) -> None:
         assert wrong == "--what-if fail-node=c: no node 'c'; there are: a, b"
 
     with mock.patch.dict(os.environ, UNDERSTUDY_HOME=str(tmp_path)):
-        play(tmp_path / "clusters", [node(name, gpu="4") for name in "ab"], scene)
+        play(tmp_path / "clusters", [node(name, gpu="4") for name in "ab"], scenario)
 
 
 async def _leaves_no_trace(cluster: RealCluster, *arguments: str) -> bool:

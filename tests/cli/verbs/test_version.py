@@ -13,7 +13,7 @@ from understudy import __version__
 
 
 def test_both_versions_are_told(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         client, server = await shows(cluster, "version")
         assert client.startswith(f"Client: understudy {__version__} (Python 3.")
         assert server.startswith(f"Server: v1.33.0+understudy-{__version__} (linux/")
@@ -22,7 +22,7 @@ def test_both_versions_are_told(shared: SharedClusters) -> None:
         assert found["server"]["address"].startswith("https://127.0.0.1:")
         assert await shows(cluster, "version", "--short") == [__version__]
 
-    shared.play([node("a")], scene)
+    shared.play([node("a")], scenario)
 
 
 def test_without_a_cluster_the_client_s_is_told_all_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

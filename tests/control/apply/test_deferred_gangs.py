@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tests.control.apply.test_seat_release import gpu_job, gpus, notes, with_victim
 from tests.control.apply.test_seats import mpi
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.control.record.test_incidents import lose
 from tests.objects.documents import Document, job, jobset_pod, node, owner, pod
 from tests.scenarios.test_random_walks import RACK, jobset, torch
@@ -60,7 +60,7 @@ def judged(world: LoopHarness, wrong: list[str]) -> Callable[[str], None]:
 
 
 def test_a_gang_whose_followers_are_made_later_starts_when_all_leaders_are_there_and_all_seats_are_held() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world)
         world.hands.idle.add(SLICES)
         world.cluster.put(slices("high"))
@@ -79,11 +79,11 @@ def test_a_gang_whose_followers_are_made_later_starts_when_all_leaders_are_there
         assert len(world.seats()) == 6
         assert wrong == []
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_no_gang_is_preempted_for_one_whose_first_stage_is_not_there() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world, *(torch(f"low-{n}", 2, "low") for n in range(3)))
         assert len(world.seats()) == 6
         world.hands.idle.add(SLICES)
@@ -95,11 +95,11 @@ def test_no_gang_is_preempted_for_one_whose_first_stage_is_not_there() -> None:
         assert {name.rpartition("-worker")[0] for name in world.seats()} == {"low-0", "low-1", "low-2"}
         assert not notes(world, JOB_SETS, "slices").get("holds")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_pods_that_are_seen_before_their_job_are_not_seated_one_by_one() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world)
         world.hands.idle.add(SLICES)
         world.cluster.hold_back(JOB_SETS)
@@ -113,11 +113,11 @@ def test_pods_that_are_seen_before_their_job_are_not_seated_one_by_one() -> None
         await world.settle()
         assert len(world.seats()) == 6
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gang_whose_next_stage_does_not_come_gives_everything_back_and_pauses() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world)
         world.hands.idle.add(SLICES)
         world.cluster.put(slices("high"))
@@ -135,11 +135,11 @@ def test_a_gang_whose_next_stage_does_not_come_gives_everything_back_and_pauses(
         assert "displaced-at" not in notes(world, JOB_SETS, "slices")
         assert any("has not made 3 of its 6 pods" in words for _, words in world.events("slices"))
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_stage_that_comes_only_in_part_is_given_back() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world)
         world.hands.idle.add(SLICES)
         world.cluster.put(slices("high"))
@@ -151,11 +151,11 @@ def test_a_stage_that_comes_only_in_part_is_given_back() -> None:
         assert world.cluster.find(JOB_SETS, "slices")["spec"]["suspend"] is True
         assert any("has not made 2 of its 6 pods" in words for _, words in world.events("slices"))
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_that_is_not_made_again_costs_the_gang_its_seats_in_the_end() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("b", allocatable=gpus(8)))
         world.cluster.put(node("c", allocatable=gpus(8)))
         await with_victim(world, torch("pair", 2, "middle"))
@@ -167,11 +167,11 @@ def test_a_pod_that_is_not_made_again_costs_the_gang_its_seats_in_the_end() -> N
         await world.clock.let_pass(10.0)
         assert world.cluster.find(PYTORCH_JOBS, "pair")["spec"]["runPolicy"] == {"suspend": True}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_stage_that_waits_for_readiness_is_waited_for() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         world.cluster.put(mpi("late", 2))
         await world.clock.let_pass(0.5)
@@ -191,11 +191,11 @@ def test_a_stage_that_waits_for_readiness_is_waited_for() -> None:
         assert world.seats() == {}  # it cannot be paused: its pods are told to go
         assert "stalled-at" in notes(world, MPI_JOBS_V1ALPHA1, "late")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_more_important_gang_takes_a_begun_gang_whole_and_never_only_what_is_held_for_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world)
         world.hands.idle.add(SLICES)
         world.cluster.put(slices("middle"))
@@ -209,11 +209,11 @@ def test_a_more_important_gang_takes_a_begun_gang_whole_and_never_only_what_is_h
         assert found["spec"]["suspend"] is True
         assert "Preempted" in [reason for reason, _ in world.events("slices")]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_paused_gang_goes_on_before_others_are_preempted_for_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(node("b", allocatable=gpus(8)))
         await with_victim(world, torch("middle", 2, "middle"))
         world.cluster.put(gpu_job("hero", "high"))
@@ -233,11 +233,11 @@ def test_a_paused_gang_goes_on_before_others_are_preempted_for_it() -> None:
         await world.settle()
         assert sorted(world.seats()) == ["middle-worker-0", "middle-worker-1"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_where_pods_are_bound_one_by_one_all_seats_are_held_first() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         seen: list[str] = []
 
@@ -251,11 +251,11 @@ def test_where_pods_are_bound_one_by_one_all_seats_are_held_first() -> None:
         assert seen == ["pair-worker-0=a,pair-worker-1=a"]
         assert set(notes(world, PYTORCH_JOBS, "pair")) == {"last-seats"}
 
-    run_story(story, ONE_BY_ONE)
+    run_scenario(scenario, ONE_BY_ONE)
 
 
 def test_pods_whose_job_is_seen_late_are_not_taken_for_the_gang() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         world.cluster.hold_back(JOBS)
         world.hands.idle.add("Job/default/j")
@@ -274,11 +274,11 @@ def test_pods_whose_job_is_seen_late_are_not_taken_for_the_gang() -> None:
         await world.settle()
         assert len(world.seats()) == 2
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gang_whose_claim_does_not_exist_waits_and_the_first_claim_disturbs_no_other() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("plain", 1, "low", gpus=4))
         claiming = torch("claiming", 1, "low", gpus=4)
         template = claiming["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
@@ -310,13 +310,13 @@ def test_a_gang_whose_claim_does_not_exist_waits_and_the_first_claim_disturbs_no
 
     async def told(world: LoopHarness) -> None:
         world.cluster.put(volume())
-        await story(world)
+        await scenario(world)
 
-    run_story(told)
+    run_scenario(told)
 
 
 def test_holds_of_a_gang_whose_pods_never_come_are_given_back_for_good() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         world.hands.idle.add("PyTorchJob/default/late")
         late = torch("late", 1, "middle")
@@ -332,11 +332,11 @@ def test_holds_of_a_gang_whose_pods_never_come_are_given_back_for_good() -> None
         assert list(world.seats()) == ["small-worker-0"]
         assert "holds" not in notes(world, PYTORCH_JOBS, "late")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_the_pods_of_a_deleted_job_keep_their_exclusive_domain_until_they_have_left() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await racks(world, torch("owner", 1, "low", exclusive_topology=RACK))
         (seat,) = world.seats().values()
         world.hands.clinging.add("PyTorchJob/default/owner")
@@ -347,11 +347,11 @@ def test_the_pods_of_a_deleted_job_keep_their_exclusive_domain_until_they_have_l
         taken = [node for name, node in world.seats().items() if name.startswith("next")]
         assert not [node for node in taken if node.rpartition("-")[0] == seat.rpartition("-")[0]]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_an_elastic_gang_goes_on_without_a_pod_that_is_not_made_again() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("b", "c"):
             world.cluster.put(node(name, allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
         await with_victim(world, torch("wide", 2, "low", min_members="1"))
@@ -366,4 +366,4 @@ def test_an_elastic_gang_goes_on_without_a_pod_that_is_not_made_again() -> None:
         (kept,) = world.cluster.all(INCIDENTS)
         assert kept["status"]["outcome"] == "shrunk"
 
-    run_story(story)
+    run_scenario(scenario)

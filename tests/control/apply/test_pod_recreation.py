@@ -3,7 +3,7 @@
 import msgspec
 
 from tests.control.apply.test_seat_release import ON_PREEMPTION, notes, with_victim
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, owner, pod, pod_spec
 from tests.scenarios.test_random_walks import torch
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
@@ -18,7 +18,7 @@ def notebook(**meta: object) -> Document:
 
 
 def test_it_is_made_again_as_it_was_asked_for_with_its_place_in_line() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, notebook())
         first = world.pod("notebook")["metadata"]
         world.cluster.put(torch("hero", 1, "high"))
@@ -34,11 +34,11 @@ def test_it_is_made_again_as_it_was_asked_for_with_its_place_in_line() -> None:
         await world.settle()
         assert world.seats() == {"notebook": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_it_is_written_down_as_long_as_it_is_leaving() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, notebook())
         world.hands.clinging.add("Pod/default/notebook")
         world.cluster.put(torch("hero", 1, "high"))
@@ -48,21 +48,21 @@ def test_it_is_written_down_as_long_as_it_is_leaving() -> None:
         assert kept["uid"] == world.pod("notebook")["metadata"]["uid"]
         assert "nodeName" not in kept["manifest"]["spec"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_with_an_owner_is_left_to_its_owner() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, notebook(ownerReferences=owner("ReplicaSet", "web")))
         world.cluster.put(torch("hero", 1, "high"))
         await world.settle()
         assert [p["metadata"]["name"] for p in world.cluster.all(PODS)] == ["hero-worker-0"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_record_of_a_pod_that_was_not_deleted_after_all_is_thrown_away() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, notebook())
 
         def before_write(write: str) -> None:
@@ -78,11 +78,11 @@ def test_a_record_of_a_pod_that_was_not_deleted_after_all_is_thrown_away() -> No
         assert world.cluster.all(CONFIG_MAPS) == []
         assert world.seats() == {"notebook": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_that_another_client_created_again_is_not_created_twice() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, notebook())
         world.hands.clinging.add("Pod/default/notebook")
         world.cluster.put(torch("hero", 1, "high"))
@@ -93,14 +93,14 @@ def test_a_pod_that_another_client_created_again_is_not_created_twice() -> None:
         assert world.pod("notebook") is mine
         assert world.cluster.all(CONFIG_MAPS) == []
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_records_of_others_are_left_alone() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         strange = {"labels": {"understudy.dev/requeued": "pod"}, "name": "strange"}
         world.cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": strange, "data": {"pod": "no JSON"}})
         await world.settle()
         assert len(world.cluster.all(CONFIG_MAPS)) == 1
 
-    run_story(story)
+    run_scenario(scenario)

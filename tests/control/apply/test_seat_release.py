@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, job, node, owner, pod, pod_spec, priority_class
 from tests.scenarios.test_random_walks import jobset, torch
 from understudy.kinds.annotations import PREFIX
@@ -40,7 +40,7 @@ def notes(world: LoopHarness, resource: Resource, name: str) -> Document:
 
 
 def test_the_victims_pods_say_who_took_their_seat_as_the_seeds_show_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("medium", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/medium")
         world.cluster.put(torch("critical", 1, "high"))
@@ -57,11 +57,11 @@ def test_the_victims_pods_say_who_took_their_seat_as_the_seeds_show_it() -> None
             in dict(world.events("medium"))["Preempted"]
         )
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_preempted_job_is_paused_keeps_its_place_in_line_and_comes_back_to_its_seats() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 2, "low", gpus=4))
         created = world.cluster.find(PYTORCH_JOBS, "victim")["metadata"]["creationTimestamp"]
         world.cluster.put(torch("hero", 1, "high"))
@@ -82,11 +82,11 @@ def test_a_preempted_job_is_paused_keeps_its_place_in_line_and_comes_back_to_its
         assert world.seats() == {"victim-worker-0": "a", "victim-worker-1": "a"}
         assert [reason for reason, _ in world.events("victim")] == ["Preempted", "Waiting", "Resumed"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_while_its_victim_leaves_the_preemptor_has_its_seat_held_where_kubectl_shows_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/victim")
         world.cluster.put(torch("hero", 1, "high"))
@@ -99,11 +99,11 @@ def test_while_its_victim_leaves_the_preemptor_has_its_seat_held_where_kubectl_s
         assert "holds" not in notes(world, PYTORCH_JOBS, "hero")
         assert "nominatedNodeName" not in world.pod("hero-worker-0")["status"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_lone_pods_hold_is_its_nomination() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/victim")
         hero = {**pod("hero"), "spec": {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "high"}}
@@ -115,11 +115,11 @@ def test_a_lone_pods_hold_is_its_nomination() -> None:
         await world.settle()
         assert world.seats() == {"hero": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_unneeded_holds_are_given_up_with_their_nominations() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/victim")
         world.cluster.put(torch("hero", 1, "middle"))
@@ -130,11 +130,11 @@ def test_unneeded_holds_are_given_up_with_their_nominations() -> None:
         assert "holds" not in notes(world, PYTORCH_JOBS, "hero")
         assert "nominatedNodeName" not in world.pod("hero-worker-0")["status"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_job_that_asked_to_fail_fails_with_the_reason_and_makes_no_more_pods() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, gpu_job("victim", "low", {ON_PREEMPTION: "fail"}))
         world.cluster.put(torch("hero", 1, "high"))
         await world.settle()
@@ -149,11 +149,11 @@ def test_a_job_that_asked_to_fail_fails_with_the_reason_and_makes_no_more_pods()
         await world.settle()
         assert world.seats() == {}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_jobset_and_a_training_job_that_asked_to_fail_keep_the_conditions_they_have() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, jobset("slices", 1, "low", on_preemption="fail"), gpu_count=16)
         victim = world.cluster.find(JOB_SETS, "slices")
         victim["status"] = {"conditions": [{"type": "StartupPolicyCompleted", "status": "True", "extra": "kept"}]}
@@ -165,7 +165,7 @@ def test_a_jobset_and_a_training_job_that_asked_to_fail_keep_the_conditions_they
         assert (failed["type"], failed["status"], failed["reason"]) == ("Failed", "True", "Preempted")
         assert world.seats() == {"hero-worker-0": "a"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_the_first_mpijob_has_no_switch_and_no_conditions() -> None:
@@ -175,7 +175,7 @@ def test_the_first_mpijob_has_no_switch_and_no_conditions() -> None:
         spec = {"replicas": 1, "template": template}
         return {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MPIJob", "metadata": meta, "spec": spec}
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, mpi("brief", "low", on_preemption="fail"))
         assert sorted(world.seats()) == ["brief-launcher", "brief-worker-0"]
         world.cluster.put(mpi("patient", "middle"))
@@ -190,7 +190,7 @@ def test_the_first_mpijob_has_no_switch_and_no_conditions() -> None:
         assert set(notes(world, MPI_JOBS_V1ALPHA1, "patient")) == {"queued-at", "last-seats", "preempted-for"}
         assert "nodeName" not in world.pod("patient-worker-0")["spec"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_trainjob_fails_through_its_jobset() -> None:
@@ -207,7 +207,7 @@ def test_a_trainjob_fails_through_its_jobset() -> None:
         "spec": {"runtimeRef": {"name": "torch"}},
     }
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         made = jobset("train", 1, "low")
         made["metadata"]["ownerReferences"] = owner("TrainJob", "train")
         world.hands.idle.add("JobSet/default/train")
@@ -232,11 +232,11 @@ def test_a_trainjob_fails_through_its_jobset() -> None:
         assert (failed["type"], failed["reason"]) == ("Failed", "Preempted")
         assert "status" not in world.cluster.find(TRAIN_JOBS, "train")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_of_an_elastic_gang_only_the_surplus_is_deleted() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("wide", 2, "low", gpus=4, min_members="1"))
         assert len(world.seats()) == 2
         world.cluster.put(torch("hero", 1, "high", gpus=4))
@@ -245,18 +245,18 @@ def test_of_an_elastic_gang_only_the_surplus_is_deleted() -> None:
         assert "runPolicy" not in world.cluster.find(PYTORCH_JOBS, "wide")["spec"]
         assert [w for w in world.cluster.writes if w.startswith("delete")] == ["delete pods wide-worker-1"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_bare_pod_is_gone_as_in_kubernetes() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         bare = {**pod("bare"), "spec": {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}}
         await with_victim(world, bare)
         world.cluster.put(torch("hero", 1, "high"))
         await world.settle()
         assert [p["metadata"]["name"] for p in world.cluster.all(PODS)] == ["hero-worker-0"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 # Nodes that are lost
@@ -269,7 +269,7 @@ def lose(world: LoopHarness, name: str) -> None:
 
 
 def test_a_pod_on_a_lost_node_is_deleted_at_once_and_its_successor_takes_the_spare() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("hero", 1, "high"))
         world.cluster.put(
             node(
@@ -289,11 +289,11 @@ def test_a_pod_on_a_lost_node_is_deleted_at_once_and_its_successor_takes_the_spa
         assert "hero-worker-0 a -> spare (spare); a lost" in message
         assert "holds" not in notes(world, PYTORCH_JOBS, "hero")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_gang_that_cannot_be_repaired_is_paused_and_its_lost_pods_are_not_waited_for() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("hero", 1, "high"))
         lose(world, "a")
         await world.settle()
@@ -301,11 +301,11 @@ def test_a_gang_that_cannot_be_repaired_is_paused_and_its_lost_pods_are_not_wait
         assert world.cluster.all(PODS) == []
         assert [reason for reason, _ in world.events("hero")][:2] == ["NodeLost", "Requeued"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_pods_that_were_leaving_when_their_node_was_lost_are_let_go() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/victim")
         world.cluster.put(torch("hero", 1, "high"))
@@ -315,14 +315,14 @@ def test_pods_that_were_leaving_when_their_node_was_lost_are_let_go() -> None:
         await world.settle()
         assert [p["metadata"]["name"] for p in world.cluster.all(PODS)] == ["hero-worker-0"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(("annotations", "seat"), [({}, "a"), ({ON_PREEMPTION: "requeue"}, "b")])
 def test_a_bare_pod_is_moved_off_a_node_that_still_works_only_if_it_comes_back(
     annotations: Document, seat: str
 ) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         spec = {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}
         await with_victim(world, {**pod("bare", "", {"annotations": annotations}), "spec": spec})
         world.cluster.put(node("b", allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
@@ -332,14 +332,14 @@ def test_a_bare_pod_is_moved_off_a_node_that_still_works_only_if_it_comes_back(
         await world.settle()
         assert world.seats() == {"bare": seat}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 # Exclusive domains
 
 
 def test_no_pod_enters_an_exclusive_domain_while_its_owner_is_leaving_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("a", "b"):
             labels = {"labels": {"rack": "r"}}
             world.cluster.put(node(name, labels, allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
@@ -359,13 +359,13 @@ def test_no_pod_enters_an_exclusive_domain_while_its_owner_is_leaving_it() -> No
         await world.settle()
         assert sorted(world.seats()) == ["hero-worker-0", "small"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_job_does_not_pay_for_a_pod_that_others_told_to_leave_a_lost_node() -> None:
     """A taint that says so drives pods out by itself, and may have been quicker than we are."""
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, gpu_job("train", "low"))
         world.hands.clinging.add("Job/default/train")  # its kubelet does not answer
         [leaving] = world.cluster.all(PODS)
@@ -380,4 +380,4 @@ def test_a_job_does_not_pay_for_a_pod_that_others_told_to_leave_a_lost_node() ->
         about = [write for write in world.cluster.writes[before:] if name in write]
         assert about == [f"patch pods {name}", f"delete pods {name} at once"]
 
-    run_story(story)
+    run_scenario(scenario)

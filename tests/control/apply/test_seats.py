@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.control.apply.test_seat_release import gpu_job, gpus, notes, with_victim
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.decide.builders import queued
 from tests.objects.documents import Document, job, node, pod, pod_spec, priority_class
 from tests.scenarios.test_random_walks import jobset, torch
@@ -67,7 +67,7 @@ def mpi(name: str, workers: int) -> Document:
 
 
 def test_pods_that_are_made_when_others_run_have_their_seats_held_until_then() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         world.cluster.put(mpi("late", 2))
         await world.clock.let_pass(0.5)
@@ -80,11 +80,11 @@ def test_pods_that_are_made_when_others_run_have_their_seats_held_until_then() -
         assert set(notes(world, MPI_JOBS_V1ALPHA1, "late")) == {"last-seats"}
         assert not [reason for reason, _ in world.events("late") if reason == "HotSwapped"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_an_elastic_gang_starts_with_what_fits_and_grows_by_those_who_are_there() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("wide", 3, "low", gpus=4, min_members="1"))
         assert len(world.seats()) == 2
         world.cluster.put(node("b", allocatable=gpus(4)))
@@ -92,11 +92,11 @@ def test_an_elastic_gang_starts_with_what_fits_and_grows_by_those_who_are_there(
         assert len(world.seats()) == 3
         assert notes(world, PYTORCH_JOBS, "wide")["last-seats"].count("=") == 3
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_jobset_that_is_restarted_goes_back_to_its_old_seats() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("b", "c", "d"):
             world.cluster.put(node(name, allocatable=gpus(8)))
         await with_victim(world, torch("first", 1, "middle"), jobset("slices", 1, "low"))
@@ -109,11 +109,11 @@ def test_a_jobset_that_is_restarted_goes_back_to_its_old_seats() -> None:
         assert sorted(after) == [node for node in before if node != "a"]
         assert notes(world, JOB_SETS, "slices")["last-seats"] == "slices-job-0-0=b,slices-job-0-1=c"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_pods_without_a_number_go_back_to_any_of_their_old_seats() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("b", "c", "d", "e"):
             world.cluster.put(node(name, allocatable=gpus(8)))
         template = {"metadata": {}, "spec": {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}}
@@ -132,11 +132,11 @@ def test_pods_without_a_number_go_back_to_any_of_their_old_seats() -> None:
         await world.settle()
         assert sorted(world.seats().values()) == ["c", "d"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_preempted_job_that_its_owner_suspends_stays_suspended_even_if_the_news_comes_late() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 2, "low", gpus=4))
         world.cluster.put(gpu_job("hero", "high"))
         await world.settle()
@@ -157,11 +157,11 @@ def test_a_preempted_job_that_its_owner_suspends_stays_suspended_even_if_the_new
         assert victim["spec"]["runPolicy"] == {"suspend": True}
         assert not world.seats()
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_promised_seat_stays_promised_until_it_is_taken_though_others_of_the_gang_are_yet_to_be_made() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await with_victim(world)
         late = mpi("late", 2)
         seats = "late-launcher=a,late-worker-0=a,late-worker-1=a"
@@ -173,7 +173,7 @@ def test_a_promised_seat_stays_promised_until_it_is_taken_though_others_of_the_g
         assert next(holds for what, holds in told if what.startswith("bind")) == seats
 
     told: list[tuple[str, str]] = []
-    run_story(story)
+    run_scenario(scenario)
 
 
 MAKER = "disks.example"
@@ -230,7 +230,7 @@ def waiting_words(world: LoopHarness) -> set[str]:
 
 
 def test_its_node_is_selected_its_seats_are_kept_and_it_starts_when_the_volume_is_there() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a", "b")
         world.cluster.put(using(indexed("train", 2), "data"))
         await world.settle()
@@ -248,11 +248,11 @@ def test_its_node_is_selected_its_seats_are_kept_and_it_starts_when_the_volume_i
         assert all(name.startswith("train") for name in world.seats())
         assert not world.cluster.find(JOBS, "train")["metadata"]["annotations"].get(HOLDS)
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_where_it_is_made_decides_where_its_pods_go() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a", "b")
         world.cluster.put(using(indexed("train", 1), "data"))
         await world.settle()
@@ -261,11 +261,11 @@ def test_where_it_is_made_decides_where_its_pods_go() -> None:
         await world.settle()
         assert list(world.seats().values()) == [other]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_every_volume_is_waited_for() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a")
         world.cluster.put(claim("logs"))
         world.cluster.put(using(indexed("train", 1), "data", "logs"))
@@ -278,11 +278,11 @@ def test_every_volume_is_waited_for() -> None:
         await world.settle()
         assert list(world.seats().values()) == ["a"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_another_node_is_selected_when_none_can_be_made_there_or_the_node_is_gone() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a")
         world.cluster.put(using(indexed("train", 1), "data"))
         await world.settle()
@@ -300,11 +300,11 @@ def test_another_node_is_selected_when_none_can_be_made_there_or_the_node_is_gon
         await world.settle()
         assert selected(world) == "c"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_claim_that_comes_with_its_pod_is_waited_for() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a")
         world.cluster.take_away(world.cluster.find(CLAIMS, "data"))
         own = indexed("train", 1)
@@ -323,11 +323,11 @@ def test_a_claim_that_comes_with_its_pod_is_waited_for() -> None:
         await world.settle()
         assert list(world.seats().values()) == ["a"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_restart_in_between_selects_nothing_else() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a", "b", "c")
         world.cluster.put(using(indexed("train", 2), "data"))
         await world.settle()
@@ -339,11 +339,11 @@ def test_a_restart_in_between_selects_nothing_else() -> None:
         await world.settle()
         assert before in world.seats().values()
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_who_is_made_room_for_has_his_volume_made_when_there_is_room() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         prepare(world, "a")
         world.cluster.put(indexed("lesser", 1, "low"))
         await world.settle()
@@ -359,4 +359,4 @@ def test_who_is_made_room_for_has_his_volume_made_when_there_is_room() -> None:
         await world.settle()
         assert [name for name in world.seats() if name.startswith("train")]
 
-    run_story(story)
+    run_scenario(scenario)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, job, node, template
 from tests.scenarios.test_random_walks import torch
 from understudy.control.loop import LoopSettings
@@ -43,7 +43,7 @@ def is_there(world: LoopHarness, pod: Document) -> bool:
 
 
 def test_the_cluster_deletes_it_and_then_it_need_not_wait_for_the_kubelet() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.hands.clinging.add("PyTorchJob/default/train")  # its kubelet does not answer
         pod = await driven_out(world, training())
         assert is_there(world, pod)
@@ -55,11 +55,11 @@ def test_the_cluster_deletes_it_and_then_it_need_not_wait_for_the_kubelet() -> N
         assert len(set(world.seats().values()) - {pod["spec"]["nodeName"]}) == 2
         assert "HotSwapped" in dict(world.events("train"))
 
-    run_story(story, PATIENT)
+    run_scenario(scenario, PATIENT)
 
 
 def test_a_taint_eviction_that_does_not_happen_is_not_awaited_for_ever() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         pod = await driven_out(world, training())
         assert is_there(world, pod)
         await world.settle()
@@ -67,7 +67,7 @@ def test_a_taint_eviction_that_does_not_happen_is_not_awaited_for_ever() -> None
         deletions = [write for write in world.cluster.writes if write == f"delete pods {WORKER} at once"]
         assert len(deletions) == 1
 
-    run_story(story, PATIENT)
+    run_scenario(scenario, PATIENT)
 
 
 TOLERANT = {"tolerations": [{"operator": "Exists"}]}
@@ -85,8 +85,8 @@ WHO = {
 def test_others_go_at_once(who: str) -> None:
     document, settings = WHO[who]
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         pod = await driven_out(world, document)
         assert not is_there(world, pod)
 
-    run_story(story, settings)
+    run_scenario(scenario, settings)

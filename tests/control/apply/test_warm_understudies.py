@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, node, pod, pod_spec
 from understudy.kinds.annotations import STEPS_IN, WARM_FOR
 from understudy.objects.resources import NODES
@@ -51,7 +51,7 @@ def lose(world: LoopHarness, name: str) -> None:
 
 
 def test_the_binding_says_who_steps_in() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await staged(world)
         uid = world.pod("warm")["metadata"]["uid"]
         before = len(world.cluster.writes)
@@ -63,11 +63,11 @@ def test_the_binding_says_who_steps_in() -> None:
         writes = [write for write in world.cluster.writes[before:] if "warm" in write]
         assert writes == []  # its agent takes it away
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_one_that_steps_in_is_left_alone_until_its_agent_has_seen_to_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await staged(world)
         world.hands._step_in = lambda _: False  # type: ignore[method-assign,assignment]  # the agent is busy
         lose(world, "b")
@@ -78,11 +78,11 @@ def test_one_that_steps_in_is_left_alone_until_its_agent_has_seen_to_it() -> Non
         await world.settle()
         assert world.seats()["warm"] == "s"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_one_in_the_way_is_deleted_before_the_other_is_bound() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         for name in ("a", "b", "c"):
             world.cluster.put(gpu_node(name))
         world.cluster.put(training())
@@ -97,14 +97,14 @@ def test_one_in_the_way_is_deleted_before_the_other_is_bound() -> None:
         order = [next(i for i, w in enumerate(writes) if w.startswith(verb)) for verb in ("delete", "bind other")]
         assert order == sorted(order)
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_one_on_a_lost_node_is_let_go_of_at_once() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await staged(world)
         lose(world, "s")
         await world.settle()
         assert world.seats() == {"train-worker-0": "a", "train-worker-1": "b"}
 
-    run_story(story)
+    run_scenario(scenario)

@@ -18,20 +18,20 @@ NEWS = EventText("Scheduled", "Successfully assigned default/x to n3")
 TAKER = EventSubject("batch/v1", "Job", "default", "high", "uid-high")
 
 
-class Scene:
+class RecorderHarness:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.cluster = FakeCluster(self.clock)
         self.about = EventSubject.of(decode(self.cluster.put(pod("x"))))
-        self.teller = self.another_teller()
+        self.recorder = self.another_recorder()
 
-    def another_teller(self) -> EventRecorder:
+    def another_recorder(self) -> EventRecorder:
         return EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock, form=SeriesEventFormat("replica-1"))
 
     def tell(self, *happenings: EventText) -> None:
         async def told() -> None:
             for happening in happenings:
-                await self.teller.tell(self.about, happening)
+                await self.recorder.tell(self.about, happening)
 
         asyncio.run(told())
 
@@ -44,15 +44,15 @@ class Scene:
 
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene()
+def harness() -> RecorderHarness:
+    return RecorderHarness()
 
 
-def test_an_event_says_all_that_kubernetes_wants_to_know(scene: Scene) -> None:
-    scene.tell(NEWS)
-    [event] = scene.told()
+def test_an_event_says_all_that_kubernetes_wants_to_know(harness: RecorderHarness) -> None:
+    harness.tell(NEWS)
+    [event] = harness.told()
     assert event["apiVersion"] == "events.k8s.io/v1"
-    assert event["regarding"] == scene.about.reference()
+    assert event["regarding"] == harness.about.reference()
     assert (event["reason"], event["note"], event["type"]) == (NEWS.reason, NEWS.message, "Normal")
     assert (event["action"], event["reportingController"]) == ("Binding", "understudy.dev/scheduler")
     assert event["reportingInstance"] == "replica-1"
@@ -61,57 +61,57 @@ def test_an_event_says_all_that_kubernetes_wants_to_know(scene: Scene) -> None:
     assert not {"series", "related", "count", "lastTimestamp"} & event.keys()
 
 
-def test_the_related_object_is_named(scene: Scene) -> None:
-    scene.tell(EventText("Preempted", "Preempted by default/high", related=TAKER))
-    [event] = scene.told()
+def test_the_related_object_is_named(harness: RecorderHarness) -> None:
+    harness.tell(EventText("Preempted", "Preempted by default/high", related=TAKER))
+    [event] = harness.told()
     assert (event["related"], event["action"]) == (TAKER.reference(), "Preempting")
 
 
-def test_what_happens_again_is_a_series(scene: Scene) -> None:
-    scene.tell(NEWS, NEWS)
-    [event] = scene.told()
+def test_what_happens_again_is_a_series(harness: RecorderHarness) -> None:
+    harness.tell(NEWS, NEWS)
+    [event] = harness.told()
     assert event["series"]["count"] == 2
-    scene.teller = scene.another_teller()  # after a restart, or another replica: the series goes on
-    scene.tell(NEWS)
+    harness.recorder = harness.another_recorder()  # after a restart, or another replica: the series goes on
+    harness.tell(NEWS)
     assert event["series"]["count"] == 3
     assert event["series"]["lastObservedTime"] >= event["eventTime"]
 
 
-def test_a_series_that_was_cleared_away_begins_anew(scene: Scene) -> None:
-    scene.tell(NEWS, NEWS)
-    scene.cluster.take_away(scene.told()[0])
-    scene.tell(NEWS)
-    assert scene.counts() == [(NEWS.message, 1)]
+def test_a_series_that_was_cleared_away_begins_anew(harness: RecorderHarness) -> None:
+    harness.tell(NEWS, NEWS)
+    harness.cluster.take_away(harness.told()[0])
+    harness.tell(NEWS)
+    assert harness.counts() == [(NEWS.message, 1)]
 
 
-def test_a_pod_that_waits_with_other_figures_is_one_series(scene: Scene) -> None:
+def test_a_pod_that_waits_with_other_figures_is_one_series(harness: RecorderHarness) -> None:
     words = "waits for 8 nvidia.com/gpu: %d of 12 free; held by Job default/low-2 (priority %s)"
-    scene.tell(*(EventText("FailedScheduling", words % given, warning=True) for given in ((3, "10"), (4, "20.5"))))
-    assert scene.counts() == [(words % (3, "10"), 2)]
-    scene.tell(EventText("FailedScheduling", words.replace("low-2", "low-3") % (3, "10"), warning=True))
-    assert len(scene.told()) == 2
+    harness.tell(*(EventText("FailedScheduling", words % given, warning=True) for given in ((3, "10"), (4, "20.5"))))
+    assert harness.counts() == [(words % (3, "10"), 2)]
+    harness.tell(EventText("FailedScheduling", words.replace("low-2", "low-3") % (3, "10"), warning=True))
+    assert len(harness.told()) == 2
 
 
-def test_a_story_is_told_in_its_own_figures(scene: Scene) -> None:
-    scene.tell(*(EventText("Recovered", f"all 8 members run again {s} s after the failure") for s in (1, 2)))
-    assert len(scene.told()) == 2
+def test_a_story_is_told_in_its_own_figures(harness: RecorderHarness) -> None:
+    harness.tell(*(EventText("Recovered", f"all 8 members run again {s} s after the failure") for s in (1, 2)))
+    assert len(harness.told()) == 2
 
 
-def test_notes_are_cut_by_bytes_and_never_within_a_letter(scene: Scene) -> None:
-    scene.tell(EventText("Scheduled", "ü" * 600 + "x"))
-    assert scene.told()[0]["note"] == "ü" * 512
+def test_notes_are_cut_by_bytes_and_never_within_a_letter(harness: RecorderHarness) -> None:
+    harness.tell(EventText("Scheduled", "ü" * 600 + "x"))
+    assert harness.told()[0]["note"] == "ü" * 512
 
 
-def test_too_much_of_the_same_is_not_told_for_a_while(scene: Scene) -> None:
-    scene.tell(*(EventText("Waiting", f"for the {number}th time") for number in range(2 * RATE.at_once)))
-    assert len(scene.told()) == RATE.at_once
-    scene.tell(EventText("Preempted", "but this is something else"))
-    assert len(scene.told()) == RATE.at_once + 1
+def test_too_much_of_the_same_is_not_told_for_a_while(harness: RecorderHarness) -> None:
+    harness.tell(*(EventText("Waiting", f"for the {number}th time") for number in range(2 * RATE.at_once)))
+    assert len(harness.told()) == RATE.at_once
+    harness.tell(EventText("Preempted", "but this is something else"))
+    assert len(harness.told()) == RATE.at_once + 1
 
     async def later() -> None:
-        await scene.clock.let_pass(RATE.every)
+        await harness.clock.let_pass(RATE.every)
         for number in range(3):
-            await scene.teller.tell(scene.about, EventText("Waiting", f"later, {number}"))
+            await harness.recorder.tell(harness.about, EventText("Waiting", f"later, {number}"))
 
     asyncio.run(later())
-    assert len(scene.told()) == RATE.at_once + 2
+    assert len(harness.told()) == RATE.at_once + 2

@@ -54,15 +54,15 @@ def test_only_so_many_are_remembered() -> None:
 NEWS = EventText("Started", "it runs")
 
 
-class Scene:
-    """A teller at work, and a pod it tells something."""
+class RecorderHarness:
+    """A recorder at work, and a pod it tells something."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.cluster = FakeCluster(self.clock)
         self.document = self.cluster.put(pod("x"))
         self.about = EventSubject.of(decode(self.document))
-        self.teller = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock)
+        self.recorder = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock)
 
     def told(self) -> list[tuple[str, int]]:
         return [(event["message"], event["count"]) for event in self.cluster.all(EVENTS)]
@@ -72,11 +72,11 @@ class Scene:
         return str(conditions[0].get("message", ""))
 
 
-def tell(story: Callable[[Scene], Awaitable[None]]) -> None:
+def tell(scenario: Callable[[RecorderHarness], Awaitable[None]]) -> None:
     async def told() -> None:
-        scene = Scene()
-        running = asyncio.create_task(scene.teller.run())
-        await story(scene)
+        harness = RecorderHarness()
+        running = asyncio.create_task(harness.recorder.run())
+        await scenario(harness)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
@@ -84,183 +84,183 @@ def tell(story: Callable[[Scene], Awaitable[None]]) -> None:
 
 
 def test_the_same_happening_is_counted_up() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         for _ in range(3):
-            await scene.teller.tell(scene.about, NEWS)
-        await EventRecorder(scene.cluster, RecordWriter(scene.cluster), scene.clock).tell(
-            scene.about, NEWS
+            await harness.recorder.tell(harness.about, NEWS)
+        await EventRecorder(harness.cluster, RecordWriter(harness.cluster), harness.clock).tell(
+            harness.about, NEWS
         )  # another one, after a restart
-        await scene.teller.tell(scene.about, EventText("Started", "it runs elsewhere"))
-        assert sorted(scene.told()) == [("it runs", 4), ("it runs elsewhere", 1)]
+        await harness.recorder.tell(harness.about, EventText("Started", "it runs elsewhere"))
+        assert sorted(harness.told()) == [("it runs", 4), ("it runs elsewhere", 1)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_an_event_that_was_cleared_away_is_told_anew() -> None:
-    async def story(scene: Scene) -> None:
-        await scene.teller.tell(scene.about, NEWS)
-        scene.cluster.take_away(scene.cluster.all(EVENTS)[0])
-        await scene.teller.tell(scene.about, NEWS)
-        assert scene.told() == [("it runs", 1)]
+    async def scenario(harness: RecorderHarness) -> None:
+        await harness.recorder.tell(harness.about, NEWS)
+        harness.cluster.take_away(harness.cluster.all(EVENTS)[0])
+        await harness.recorder.tell(harness.about, NEWS)
+        assert harness.told() == [("it runs", 1)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_long_messages_are_cut_to_what_kubernetes_takes() -> None:
-    async def story(scene: Scene) -> None:
-        await scene.teller.tell(scene.about, EventText("Started", "x" * 5000))
-        assert len(scene.told()[0][0]) == 1024
+    async def scenario(harness: RecorderHarness) -> None:
+        await harness.recorder.tell(harness.about, EventText("Started", "x" * 5000))
+        assert len(harness.told()[0][0]) == 1024
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> None:
-    async def story(scene: Scene) -> None:
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(PAUSE)
-        assert (scene.condition(), scene.told()) == ("no room", [("no room", 1)])
+    async def scenario(harness: RecorderHarness) -> None:
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(PAUSE)
+        assert (harness.condition(), harness.told()) == ("no room", [("no room", 1)])
         for words in ("one seat is free", "two seats are free"):
-            scene.teller.record_wait(scene.about, words)
-            await scene.clock.let_pass(PAUSE)
-        assert scene.condition() == "no room"
-        await scene.clock.let_pass(REPEAT_AFTER)
-        assert scene.condition() == "two seats are free"
-        assert len(scene.told()) == 2
+            harness.recorder.record_wait(harness.about, words)
+            await harness.clock.let_pass(PAUSE)
+        assert harness.condition() == "no room"
+        await harness.clock.let_pass(REPEAT_AFTER)
+        assert harness.condition() == "two seats are free"
+        assert len(harness.told()) == 2
 
-    tell(story)
+    tell(scenario)
 
 
 def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
-    async def story(scene: Scene) -> None:
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(PAUSE)
-        scene.teller.record_wait(scene.about, "one seat is free")
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(REPEAT_AFTER)
-        assert scene.told() == [("no room", 1)]
+    async def scenario(harness: RecorderHarness) -> None:
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(PAUSE)
+        harness.recorder.record_wait(harness.about, "one seat is free")
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(REPEAT_AFTER)
+        assert harness.told() == [("no room", 1)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> None:
-    async def story(scene: Scene) -> None:
-        scene.teller.record_wait(scene.about, "no room")
+    async def scenario(harness: RecorderHarness) -> None:
+        harness.recorder.record_wait(harness.about, "no room")
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # it is being told now
-        await scene.teller.cancel([scene.about.uid])
-        written = list(scene.cluster.writes)
-        await scene.clock.let_pass(1.0)
-        assert scene.cluster.writes == written
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.teller.cancel([scene.about.uid])
-        await scene.clock.let_pass(1.0)
-        assert scene.cluster.writes == written
+        await harness.recorder.cancel([harness.about.uid])
+        written = list(harness.cluster.writes)
+        await harness.clock.let_pass(1.0)
+        assert harness.cluster.writes == written
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.recorder.cancel([harness.about.uid])
+        await harness.clock.let_pass(1.0)
+        assert harness.cluster.writes == written
 
-    tell(story)
+    tell(scenario)
 
 
 def test_telling_goes_on_when_the_cluster_answers_again() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def silent(_: str) -> None:
             raise Unreachable("no answer")
 
-        scene.cluster.before_write = silent
-        scene.teller.event(scene.about, NEWS)
-        await scene.clock.let_pass(3.0)
-        assert not scene.told()
-        scene.cluster.before_write = lambda _: None
-        await scene.clock.let_pass(3.0)
-        assert scene.told() == [("it runs", 1)]
-        assert scene.teller.quiet
+        harness.cluster.before_write = silent
+        harness.recorder.event(harness.about, NEWS)
+        await harness.clock.let_pass(3.0)
+        assert not harness.told()
+        harness.cluster.before_write = lambda _: None
+        await harness.clock.let_pass(3.0)
+        assert harness.told() == [("it runs", 1)]
+        assert harness.recorder.quiet
 
-    tell(story)
+    tell(scenario)
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_what_a_server_in_trouble_refused_is_told_later(code: int) -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def refuses(_: str) -> None:
             raise Refused(code, "Trouble", "not now")
 
-        scene.cluster.before_write = refuses
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(3.0)
-        assert scene.condition() == ""
-        scene.cluster.before_write = lambda _: None
-        await scene.clock.let_pass(3.0)
-        assert scene.condition() == "no room"
+        harness.cluster.before_write = refuses
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(3.0)
+        assert harness.condition() == ""
+        harness.cluster.before_write = lambda _: None
+        await harness.clock.let_pass(3.0)
+        assert harness.condition() == "no room"
 
-    tell(story)
+    tell(scenario)
 
 
 def test_an_event_that_the_cluster_refuses_is_not_written_again() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def refuses(_: str) -> None:
             raise Refused(403, "Forbidden", "no events here")
 
-        scene.cluster.before_write = refuses
-        scene.teller.event(scene.about, NEWS)
-        await scene.clock.let_pass(3.0)
-        assert scene.teller.quiet
+        harness.cluster.before_write = refuses
+        harness.recorder.event(harness.about, NEWS)
+        await harness.clock.let_pass(3.0)
+        assert harness.recorder.quiet
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_crowd_is_told_at_a_pace() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         for number in range(40):
-            scene.teller.event(scene.about, EventText("Started", f"it runs for the {number}th time"))
+            harness.recorder.event(harness.about, EventText("Started", f"it runs for the {number}th time"))
         await spin()
-        assert len(scene.told()) == 16
-        await scene.clock.let_pass(3 * PAUSE)
-        assert len(scene.told()) == 40
+        assert len(harness.told()) == 16
+        await harness.clock.let_pass(3 * PAUSE)
+        assert len(harness.told()) == 40
 
-    tell(story)
+    tell(scenario)
 
 
 def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
-    async def story(scene: Scene) -> None:
-        found = decode(scene.document)
-        scene.cluster.take_away(scene.document)
-        another = scene.cluster.put({**pod("x"), "metadata": {"name": "x", "namespace": "default", "uid": "another"}})
-        await scene.teller.set_condition(found, {"type": "DisruptionTarget", "status": "True"})  # type: ignore[arg-type]
+    async def scenario(harness: RecorderHarness) -> None:
+        found = decode(harness.document)
+        harness.cluster.take_away(harness.document)
+        another = harness.cluster.put({**pod("x"), "metadata": {"name": "x", "namespace": "default", "uid": "another"}})
+        await harness.recorder.set_condition(found, {"type": "DisruptionTarget", "status": "True"})  # type: ignore[arg-type]
         assert "conditions" not in another["status"]
-        assert await scene.cluster.get(Ref(PODS, "default", "x"))
+        assert await harness.cluster.get(Ref(PODS, "default", "x"))
 
-    tell(story)
+    tell(scenario)
 
 
 def test_an_unanswered_write_is_replaced_by_a_newer_one_and_not_repeated_late() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def unreachable(_: str) -> None:
             raise Unreachable("no answer")
 
-        scene.cluster.before_write = unreachable
-        scene.teller.record_wait(scene.about, "old reason")
+        harness.cluster.before_write = unreachable
+        harness.recorder.record_wait(harness.about, "old reason")
         await spin()
-        scene.teller.record_wait(scene.about, "new reason")
-        scene.cluster.before_write = lambda _: None
-        await scene.clock.let_pass(3 * REPEAT_AFTER)
-        assert scene.condition() == "new reason"
-        assert scene.told() == [("new reason", 1)]
+        harness.recorder.record_wait(harness.about, "new reason")
+        harness.cluster.before_write = lambda _: None
+        await harness.clock.let_pass(3 * REPEAT_AFTER)
+        assert harness.condition() == "new reason"
+        assert harness.told() == [("new reason", 1)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_reason_whose_write_was_not_answered_is_forgotten_with_the_rest() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def unreachable(_: str) -> None:
             raise Unreachable("no answer")
 
-        scene.cluster.before_write = unreachable
-        scene.teller.record_wait(scene.about, "a reason")
+        harness.cluster.before_write = unreachable
+        harness.recorder.record_wait(harness.about, "a reason")
         await spin()
-        scene.cluster.before_write = lambda _: None
-        await scene.teller.cancel([scene.about.uid])
-        await scene.clock.let_pass(3 * REPEAT_AFTER)
-        assert scene.told() == []
+        harness.cluster.before_write = lambda _: None
+        await harness.recorder.cancel([harness.about.uid])
+        await harness.clock.let_pass(3 * REPEAT_AFTER)
+        assert harness.told() == []
 
-    tell(story)
+    tell(scenario)
 
 
 # While something urgent is under way
@@ -268,19 +268,19 @@ def test_a_reason_whose_write_was_not_answered_is_forgotten_with_the_rest() -> N
 DELAY = 1.5
 
 
-class PoliteScene(Scene):
-    """With a teller that lets urgent writes go first, as in a real cluster."""
+class DelayedHarness(RecorderHarness):
+    """With a recorder that lets urgent writes go first, as in a real cluster."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.teller = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock, DELAY)
+        self.recorder = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock, DELAY)
 
 
-def tell_politely(story: Callable[[PoliteScene], Awaitable[None]]) -> None:
+def run_delayed(scenario: Callable[[DelayedHarness], Awaitable[None]]) -> None:
     async def told() -> None:
-        scene = PoliteScene()
-        running = asyncio.create_task(scene.teller.run())
-        await story(scene)
+        harness = DelayedHarness()
+        running = asyncio.create_task(harness.recorder.run())
+        await scenario(harness)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
@@ -288,106 +288,106 @@ def tell_politely(story: Callable[[PoliteScene], Awaitable[None]]) -> None:
 
 
 def test_nothing_is_told_while_pods_are_bound_or_evicted() -> None:
-    async def story(scene: PoliteScene) -> None:
-        scene.teller.event(scene.about, NEWS)
-        with scene.teller.urgent_write():
-            await scene.clock.let_pass(2.0)
-            assert scene.told() == []
-        await scene.clock.let_pass(DELAY_FACTOR * 2.0 - 0.1)
-        assert scene.told() == [], "what the urgent write brought about is still under way"
-        await scene.clock.let_pass(0.2)
-        assert scene.told() == [("it runs", 1)]
+    async def scenario(harness: DelayedHarness) -> None:
+        harness.recorder.event(harness.about, NEWS)
+        with harness.recorder.urgent_write():
+            await harness.clock.let_pass(2.0)
+            assert harness.told() == []
+        await harness.clock.let_pass(DELAY_FACTOR * 2.0 - 0.1)
+        assert harness.told() == [], "what the urgent write brought about is still under way"
+        await harness.clock.let_pass(0.2)
+        assert harness.told() == [("it runs", 1)]
 
-    tell_politely(story)
+    run_delayed(scenario)
 
 
 def test_what_is_overdue_is_told_all_the_same() -> None:
-    async def story(scene: PoliteScene) -> None:
-        with scene.teller.urgent_write():
-            scene.teller.event(scene.about, NEWS)
-            await scene.clock.let_pass(DELAY + MAX_DELAY - 0.1)
-            assert scene.told() == []
-            await scene.clock.let_pass(0.2)
-            assert scene.told() == [("it runs", 1)]
+    async def scenario(harness: DelayedHarness) -> None:
+        with harness.recorder.urgent_write():
+            harness.recorder.event(harness.about, NEWS)
+            await harness.clock.let_pass(DELAY + MAX_DELAY - 0.1)
+            assert harness.told() == []
+            await harness.clock.let_pass(0.2)
+            assert harness.told() == [("it runs", 1)]
 
-    tell_politely(story)
+    run_delayed(scenario)
 
 
 def test_after_a_refused_write_telling_goes_on() -> None:
-    async def story(scene: PoliteScene) -> None:
-        scene.teller.event(scene.about, NEWS)
-        with contextlib.suppress(Refused), scene.teller.urgent_write():
+    async def scenario(harness: DelayedHarness) -> None:
+        harness.recorder.event(harness.about, NEWS)
+        with contextlib.suppress(Refused), harness.recorder.urgent_write():
             raise Refused(409, "Conflict", "it is bound")
-        await scene.clock.let_pass(DELAY + 0.1)
-        assert scene.told() == [("it runs", 1)]
+        await harness.clock.let_pass(DELAY + 0.1)
+        assert harness.told() == [("it runs", 1)]
 
-    tell_politely(story)
+    run_delayed(scenario)
 
 
 def test_a_pod_that_waits_for_a_moment_only_is_told_nothing() -> None:
-    async def story(scene: PoliteScene) -> None:
-        scene.teller.record_wait(scene.about, "3 of its 4 pods are there")
-        await scene.clock.let_pass(DELAY - 0.1)
-        await scene.teller.cancel([scene.about.uid])
-        await scene.clock.let_pass(REPEAT_AFTER)
-        assert (scene.condition(), scene.told()) == ("", [])
+    async def scenario(harness: DelayedHarness) -> None:
+        harness.recorder.record_wait(harness.about, "3 of its 4 pods are there")
+        await harness.clock.let_pass(DELAY - 0.1)
+        await harness.recorder.cancel([harness.about.uid])
+        await harness.clock.let_pass(REPEAT_AFTER)
+        assert (harness.condition(), harness.told()) == ("", [])
 
-    tell_politely(story)
+    run_delayed(scenario)
 
 
 def test_reasons_that_keep_changing_do_not_put_off_the_telling() -> None:
-    async def story(scene: PoliteScene) -> None:
+    async def scenario(harness: DelayedHarness) -> None:
         for number in range(4):
-            scene.teller.record_wait(scene.about, f"{number} seats are free")
-            await scene.clock.let_pass(DELAY / 3)
-        assert scene.condition() != ""
+            harness.recorder.record_wait(harness.about, f"{number} seats are free")
+            await harness.clock.let_pass(DELAY / 3)
+        assert harness.condition() != ""
 
-    tell_politely(story)
+    run_delayed(scenario)
 
 
 def test_where_nothing_is_put_off_an_urgent_write_delays_nothing() -> None:
-    async def story(scene: Scene) -> None:
-        with scene.teller.urgent_write():
-            scene.teller.event(scene.about, NEWS)
-            await scene.clock.let_pass(PAUSE)
-            assert scene.told() == [("it runs", 1)]
+    async def scenario(harness: RecorderHarness) -> None:
+        with harness.recorder.urgent_write():
+            harness.recorder.event(harness.about, NEWS)
+            await harness.clock.let_pass(PAUSE)
+            assert harness.told() == [("it runs", 1)]
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_told() -> None:
-    async def story(scene: Scene) -> None:
+    async def scenario(harness: RecorderHarness) -> None:
         def refuse(_: str) -> None:
             raise Unreachable("no answer")
 
-        scene.cluster.before_write = refuse
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(0.1)
-        scene.cluster.before_write = lambda _: None
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(REPEAT_AFTER + 5.0)
-        assert scene.condition() == "no room"
+        harness.cluster.before_write = refuse
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(0.1)
+        harness.cluster.before_write = lambda _: None
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(REPEAT_AFTER + 5.0)
+        assert harness.condition() == "no room"
 
-    tell(story)
+    tell(scenario)
 
 
 def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered() -> None:
-    async def story(scene: Scene) -> None:
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(PAUSE)
-        patch = scene.cluster.patch
+    async def scenario(harness: RecorderHarness) -> None:
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(PAUSE)
+        patch = harness.cluster.patch
 
         async def patch_without_answer(*of: Any, **more: Any) -> bytes:
             await patch(*of, **more)
             raise Unreachable("the answer was lost")
 
-        scene.cluster.patch = patch_without_answer  # type: ignore[method-assign]
-        scene.teller.record_wait(scene.about, "one seat is free")
-        await scene.clock.let_pass(REPEAT_AFTER)
-        assert scene.condition() == "one seat is free"
-        scene.cluster.patch = patch  # type: ignore[method-assign]
-        scene.teller.record_wait(scene.about, "no room")
-        await scene.clock.let_pass(2 * REPEAT_AFTER)
-        assert scene.condition() == "no room"
+        harness.cluster.patch = patch_without_answer  # type: ignore[method-assign]
+        harness.recorder.record_wait(harness.about, "one seat is free")
+        await harness.clock.let_pass(REPEAT_AFTER)
+        assert harness.condition() == "one seat is free"
+        harness.cluster.patch = patch  # type: ignore[method-assign]
+        harness.recorder.record_wait(harness.about, "no room")
+        await harness.clock.let_pass(2 * REPEAT_AFTER)
+        assert harness.condition() == "no room"
 
-    tell(story)
+    tell(scenario)

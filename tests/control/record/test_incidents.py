@@ -3,7 +3,7 @@
 import pytest
 
 from tests.control.fake_cluster import Killed
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, node, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.control.loop import LoopSettings, SchedulingLoop
@@ -46,7 +46,7 @@ def reasons(world: LoopHarness, job: str) -> list[str]:
 
 
 def test_a_hot_swap_is_one_record_and_one_story() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         lose(world, "a")
         await world.settle()
@@ -67,12 +67,12 @@ def test_a_hot_swap_is_one_record_and_one_story() -> None:
         assert told["Recovered"].startswith("all 2 members run again ")
         assert "s after the failure (detected 0.2" in told["Recovered"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("code", [409, 503])
 def test_what_a_server_in_trouble_refused_is_written_later(code: int) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
 
         def refuse(what: str) -> None:
@@ -88,11 +88,11 @@ def test_what_a_server_in_trouble_refused_is_written_later(code: int) -> None:
         (kept,) = incidents(world)
         assert kept["status"]["outcome"] == "swapped"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_it_is_written_after_the_binds_and_in_few_writes() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         before = len(world.cluster.writes)
         lose(world, "a")
@@ -105,11 +105,11 @@ def test_it_is_written_after_the_binds_and_in_few_writes() -> None:
         assert [write.split()[0] for write in writes] == ["patch", "delete", "bind", "create", "patch", "patch"]
         assert (writes[0], writes[-1]) == ("patch nodes a", "patch nodes a"), "the fence first, the failure last"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_victims_are_named_and_their_leaving_has_its_time() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("victim", 1, "low"), torch("hero", 1, "high"))
         lost = world.seats()["hero-worker-0"]
         world.hands.clinging.add("PyTorchJob/default/victim")
@@ -128,11 +128,11 @@ def test_victims_are_named_and_their_leaving_has_its_time() -> None:
         assert status["victimCount"] == 1
         assert status["decidedAt"] < status["victimsOutAt"] <= status["seatedAt"] <= status["runningAt"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_several_nodes_lost_together_are_one_incident_and_a_later_one_extends_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b c", torch("hero", 3, "high"))
         lose(world, "a")
         lose(world, "b")
@@ -151,11 +151,11 @@ def test_several_nodes_lost_together_are_one_incident_and_a_later_one_extends_it
         told = list(dict.fromkeys(reasons(world, "hero")))
         assert told == ["NodeLost", "Requeued", "Waiting", "Resumed", "Recovered"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_spare_that_dies_while_stepping_in_belongs_to_the_same_incident() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare-1 spare-2", torch("hero", 2, "high"))
         lose(world, "a")
         for _ in range(20):  # until the successor is bound; it does not run yet
@@ -171,11 +171,11 @@ def test_a_spare_that_dies_while_stepping_in_belongs_to_the_same_incident() -> N
         assert [move["to"] for move in kept["status"]["moves"]] == ["spare-2"]
         assert kept["status"]["outcome"] == "swapped"
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_node_that_leaves_is_an_incident_when_its_members_move_ahead_of_time() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         document = world.cluster.find(NODES, "a")
         document["metadata"].setdefault("annotations", {})[f"{PREFIX}drain-deadline"] = format_time(
@@ -190,11 +190,11 @@ def test_a_node_that_leaves_is_an_incident_when_its_members_move_ahead_of_time()
         assert "after it was detected" in dict(world.events("hero"))["Recovered"]
         assert f"{PREFIX}failed-at" not in document["metadata"]["annotations"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_an_elastic_gang_that_goes_on_with_fewer() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b c", torch("hero", 3, "high", min_members="2"))
         lose(world, "c")
         await world.settle()
@@ -202,11 +202,11 @@ def test_an_elastic_gang_that_goes_on_with_fewer() -> None:
         assert kept["status"]["outcome"] == "shrunk"
         assert dict(world.events("hero"))["Recovered"].startswith("it goes on with 2 members ")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_job_that_is_deleted_ends_its_incident() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a", torch("hero", 1, "high"))
         lose(world, "a")
         await world.settle()
@@ -216,7 +216,7 @@ def test_a_job_that_is_deleted_ends_its_incident() -> None:
         assert kept["status"]["outcome"] == "ended"
         assert "runningAt" not in kept["status"]
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("members", [1, 2])
@@ -224,7 +224,7 @@ def test_a_job_that_is_deleted_ends_its_incident() -> None:
 def test_a_loop_that_is_killed_in_mid_swap_neither_loses_nor_doubles_the_incident(before: str, members: int) -> None:
     """One that has lost all its seats only waits like any other, if the reason was not recorded."""
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", members, "high"))
         killed: list[SchedulingLoop] = []  # it writes nothing more, whatever was under way
 
@@ -244,11 +244,11 @@ def test_a_loop_that_is_killed_in_mid_swap_neither_loses_nor_doubles_the_inciden
         assert len(world.seats()) == members
         assert "a" not in world.seats().values()
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_each_incident_of_a_job_is_its_own_and_the_oldest_are_forgotten() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b c d", torch("hero", 1, "high"))
         seats = []
         for _ in range(3):
@@ -258,7 +258,7 @@ def test_each_incident_of_a_job_is_its_own_and_the_oldest_are_forgotten() -> Non
             world.clock.jump(60.0)
         assert [kept["spec"]["nodes"] for kept in sorted(incidents(world), key=_detected)] == [[s] for s in seats[1:]]
 
-    run_story(story, LoopSettings(keep_incidents=2))
+    run_scenario(scenario, LoopSettings(keep_incidents=2))
 
 
 def _detected(kept: Document) -> str:
@@ -266,7 +266,7 @@ def _detected(kept: Document) -> str:
 
 
 def test_a_cluster_that_does_not_know_the_kind_heals_all_the_same_and_is_looked_at_again() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.break_off(INCIDENTS.key)
         await begin(world, "a b c", torch("hero", 1, "high"))
         lose(world, world.seats()["hero-worker-0"])
@@ -280,22 +280,22 @@ def test_a_cluster_that_does_not_know_the_kind_heals_all_the_same_and_is_looked_
         await world.settle()
         assert len(incidents(world)) == 2
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_pod_that_fails_on_a_healthy_node_is_no_incident() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 2, "high"))
         world.cluster.take_away(world.cluster.find(PODS, "hero-worker-0"))
         await world.settle()
         assert len(world.seats()) == 2
         assert incidents(world) == []
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_an_elastic_gang_whose_replacement_is_lost_as_well_goes_on_and_its_incident_closes() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b c spare", torch("hero", 3, "high", min_members="2"))
         world.hands.idle.add("PyTorchJob/default/hero")
         lose(world, "a")
@@ -305,4 +305,4 @@ def test_an_elastic_gang_whose_replacement_is_lost_as_well_goes_on_and_its_incid
         (kept,) = incidents(world)
         assert kept["status"]["outcome"] == "shrunk"
 
-    run_story(story)
+    run_scenario(scenario)

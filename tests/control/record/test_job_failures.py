@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, job, node, pod
 from understudy.control.record.job_failures import JobFailures
 from understudy.kinds.annotations import FAILED_AT, format_time
@@ -39,7 +39,7 @@ def pods(world: LoopHarness) -> list[Document]:
     return sorted(world.cluster.all(PODS), key=lambda one: str(one["spec"].get("nodeName")))
 
 
-def playing(story: Callable[[LoopHarness], Awaitable[None]], nodes: int = 2, members: int = 2) -> None:
+def playing(scenario: Callable[[LoopHarness], Awaitable[None]], nodes: int = 2, members: int = 2) -> None:
     """On nodes for a pod each, with a Job that has run for a while."""
 
     async def told(world: LoopHarness) -> None:
@@ -49,13 +49,13 @@ def playing(story: Callable[[LoopHarness], Awaitable[None]], nodes: int = 2, mem
         await world.settle()
         assert len(world.seats()) == members
         await world.clock.let_pass(100.0)
-        await story(world)
+        await scenario(world)
 
-    run_story(told)
+    run_scenario(told)
 
 
 def test_a_failure_counts_once_however_many_pods_go_down_with_it() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         first, second = pods(world)
         fail(world, first)
         await world.settle()
@@ -68,11 +68,11 @@ def test_a_failure_counts_once_however_many_pods_go_down_with_it() -> None:
         await world.settle()
         assert failures(world) == 2
 
-    playing(story)
+    playing(scenario)
 
 
 def test_a_pod_that_replaced_a_failed_one_counts_when_it_fails_too() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         (one,) = pods(world)
         fail(world, one)
         world.hands.act()  # the pod is made anew within the same moment
@@ -84,11 +84,11 @@ def test_a_pod_that_replaced_a_failed_one_counts_when_it_fails_too() -> None:
         await world.settle()
         assert failures(world) == 2
 
-    playing(story, members=1)
+    playing(scenario, members=1)
 
 
 def test_what_fails_later_because_the_gang_was_mended_does_not_count() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         first, second = pods(world)
         world.cluster.take_away(first)  # its node was, say
         await world.settle()
@@ -97,7 +97,7 @@ def test_what_fails_later_because_the_gang_was_mended_does_not_count() -> None:
         await world.settle()
         assert failures(world) == 0
 
-    playing(story)
+    playing(scenario)
 
 
 @pytest.mark.parametrize(
@@ -108,30 +108,30 @@ def test_what_fails_later_because_the_gang_was_mended_does_not_count() -> None:
     ],
 )
 def test_a_pod_that_had_to_go_did_not_fail_by_itself(change: Change) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         (one,) = pods(world)
         change(one)
         fail(world, one)
         await world.settle()
         assert failures(world) == 0
 
-    playing(story, members=1)
+    playing(scenario, members=1)
 
 
 def test_a_failure_beside_a_lost_node_does_not_count() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         first, second = pods(world)
         lose(world, first["spec"]["nodeName"])
         fail(world, second)
         await world.settle()
         assert failures(world) == 0
 
-    playing(story)
+    playing(scenario)
 
 
 @pytest.mark.parametrize(("silent", "left"), [(5.0, 0), (-100.0, 1)], ids=["dead by then", "died much later"])
 def test_a_failure_is_struck_out_when_a_node_turns_out_to_have_been_dead(silent: float, left: int) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         first, second = pods(world)
         fail(world, second)
         await world.settle()
@@ -140,7 +140,7 @@ def test_a_failure_is_struck_out_when_a_node_turns_out_to_have_been_dead(silent:
         await world.settle()
         assert failures(world) == left
 
-    playing(story, nodes=3)
+    playing(scenario, nodes=3)
 
 
 def test_jobs_that_fail_again_and_again_do_not_keep_other_pods_from_being_seated(
@@ -149,18 +149,18 @@ def test_jobs_that_fail_again_and_again_do_not_keep_other_pods_from_being_seated
     async def always_something(*_: object) -> bool:
         return True
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         monkeypatch.setattr(JobFailures, "write", always_something)
         world.cluster.put(node("late", allocatable={"cpu": "1", "pods": "110"}))
         world.cluster.put(pod("x"))
         await world.clock.let_pass(0.1)
         assert world.seats()["x"] == "late"
 
-    playing(story, nodes=1, members=1)
+    playing(scenario, nodes=1, members=1)
 
 
 def test_what_could_not_be_written_is_written_later() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         def no_answer(write: str) -> None:
             if write.startswith("patch jobs"):
                 world.cluster.before_write = lambda _: None
@@ -173,11 +173,11 @@ def test_what_could_not_be_written_is_written_later() -> None:
         await world.settle()
         assert failures(world) == 1
 
-    playing(story)
+    playing(scenario)
 
 
 def test_pods_without_a_job_and_deleted_jobs_are_skipped() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         lone = world.cluster.put(pod("lone"))
         await world.settle()
         fail(world, lone, gone=False)
@@ -188,4 +188,4 @@ def test_pods_without_a_job_and_deleted_jobs_are_skipped() -> None:
         assert not [write for write in world.cluster.writes if write.startswith("patch jobs") and "lone" in write]
         assert world.loop.at_rest
 
-    playing(story, members=1)
+    playing(scenario, members=1)

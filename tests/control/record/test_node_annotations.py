@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.control.record.test_incidents import READY, begin, lose
 from tests.objects.documents import lease
 from tests.scenarios.test_random_walks import torch
@@ -27,7 +27,7 @@ def recover(world: LoopHarness, name: str) -> None:
 
 
 def test_every_loss_is_noted_once_also_by_a_loop_that_comes_later() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b")
         lose(world, "a")
         await world.settle()
@@ -44,11 +44,11 @@ def test_every_loss_is_noted_once_also_by_a_loop_that_comes_later() -> None:
             assert len(failures(world, "a")) == times
         assert failures(world, "b") == []
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_loss_that_a_server_in_trouble_refused_is_noted_later() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b")
 
         def refuse(what: str) -> None:
@@ -63,13 +63,13 @@ def test_a_loss_that_a_server_in_trouble_refused_is_noted_later() -> None:
         await world.clock.let_pass(5.0)
         assert len(failures(world, "a")) == 1
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_node_that_keeps_flapping_is_written_about_while_it_does() -> None:
     """Failures within moments of each other are one, and the next does not put off the writing of the last."""
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b")
         for _ in range(10):
             lose(world, "a")
@@ -78,11 +78,11 @@ def test_a_node_that_keeps_flapping_is_written_about_while_it_does() -> None:
             await world.clock.let_pass(0.25)
         assert len(failures(world, "a")) == 2
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_what_is_long_ago_is_forgotten() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b")
         for _ in range(2):
             lose(world, "a")
@@ -92,11 +92,11 @@ def test_what_is_long_ago_is_forgotten() -> None:
             world.clock.jump(2000.0)
         assert len(failures(world, "a")) == 1
 
-    run_story(story, LoopSettings(Policy(lemon_window=1000.0)))
+    run_scenario(scenario, LoopSettings(Policy(lemon_window=1000.0)))
 
 
 def test_a_node_whose_silence_is_marked_later_has_failed_once() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b")
         for name in ("a", "b"):
             world.cluster.put(lease(name, format_time(world.clock.now())))
@@ -111,23 +111,23 @@ def test_a_node_whose_silence_is_marked_later_has_failed_once() -> None:
         await world.settle()
         assert len(failures(world, "a")) == 1
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_where_many_nodes_fail_at_once_no_failure_is_recorded() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b c")
         for name in ("a", "b"):
             lose(world, name)
         await world.settle()
         assert failures(world, "a") == failures(world, "b") == []
 
-    run_story(story, LoopSettings(Policy(mass_failure_nodes=2)))
+    run_scenario(scenario, LoopSettings(Policy(mass_failure_nodes=2)))
 
 
 @pytest.mark.parametrize("forgiven", [False, True])
 def test_a_node_that_failed_often_gets_no_pods_until_its_record_is_removed(forgiven: bool) -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a")
         for _ in range(3):
             lose(world, "a")
@@ -145,4 +145,4 @@ def test_a_node_that_failed_often_gets_no_pods_until_its_record_is_removed(forgi
         if not forgiven:
             assert "failed 3 times lately" in world.condition("hero-worker-0", "PodScheduled")["message"]
 
-    run_story(story)
+    run_scenario(scenario)

@@ -1,6 +1,6 @@
 """Why gangs wait is said where it lasts: on pods that stay, and on the job of those that do not."""
 
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import node, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.kinds.annotations import REQUEUED_AT, format_time
@@ -11,7 +11,7 @@ READY = {"type": "Ready", "status": "True"}
 
 
 def test_a_requeued_job_is_told_itself_while_its_last_pods_are_taken_away() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         world.cluster.put(priority_class("high", 3))
         world.cluster.put(node("a", allocatable={"cpu": "4", "pods": "9", "nvidia.com/gpu": "1"}, conditions=[READY]))
         world.cluster.put(torch("hero", 1, "high"))
@@ -27,4 +27,4 @@ def test_a_requeued_job_is_told_itself_while_its_last_pods_are_taken_away() -> N
         assert len(told) == 1
         assert "is too small: nvidia.com/gpu" in told[0]
 
-    run_story(story)
+    run_scenario(scenario)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.control.fake_cluster import Killed
-from tests.control.loop_harness import LoopHarness, run_story
+from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.control.record.test_incidents import READY, begin, lose
 from tests.objects.documents import MADE_AT, node, pod
 from tests.scenarios.test_random_walks import torch
@@ -244,7 +244,7 @@ def position(world: LoopHarness, beginning: str) -> int:
 
 
 def test_the_node_says_so_before_its_pods_are_force_deleted() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         world.cluster.writes.clear()
         lose(world, "a")
@@ -252,11 +252,11 @@ def test_the_node_says_so_before_its_pods_are_force_deleted() -> None:
         assert annotation(world, "a")
         assert position(world, "patch nodes a") < position(world, "delete pods hero-worker-0 at once")
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_node_that_returns_gets_no_pod_before_its_time_and_waiting_jobs_are_told_why() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 2, "high"))
         lose(world, "a")
         await world.settle()
@@ -271,11 +271,11 @@ def test_a_node_that_returns_gets_no_pod_before_its_time_and_waiting_jobs_are_to
         assert len(world.seats()) == 2
         assert annotation(world, "a") == ""
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_the_hold_survives_a_restart_between_the_deletion_and_the_return() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 2, "high"))
         lose(world, "a")
         await world.settle()
@@ -291,11 +291,11 @@ def test_the_hold_survives_a_restart_between_the_deletion_and_the_return() -> No
         await world.settle()
         assert len(world.seats()) == 2
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_who_is_killed_right_after_the_deletion_has_left_the_fence() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 2, "high"))
         armed = [True]
 
@@ -313,11 +313,11 @@ def test_who_is_killed_right_after_the_deletion_has_left_the_fence() -> None:
         await world.settle()
         assert world.seats() == {}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_while_the_fence_cannot_be_written_no_pod_is_force_deleted() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
 
         def refuse(write: str) -> None:
@@ -334,21 +334,21 @@ def test_while_the_fence_cannot_be_written_no_pod_is_force_deleted() -> None:
         await world.settle()
         assert world.seats() == {"hero-worker-0": "spare", "hero-worker-1": "b"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_a_node_that_is_gone_needs_no_fence() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         world.cluster.take_away(world.cluster.find(NODES, "a"))
         await world.settle()
         assert world.seats() == {"hero-worker-0": "spare", "hero-worker-1": "b"}
 
-    run_story(story)
+    run_scenario(scenario)
 
 
 def test_where_ends_are_proven_nothing_is_written_and_seats_are_given_at_once() -> None:
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 2, "high"))
         lose(world, "a")
         await world.settle()
@@ -357,13 +357,13 @@ def test_where_ends_are_proven_nothing_is_written_and_seats_are_given_at_once() 
         assert len(world.seats()) == 2
         assert annotation(world, "a") == ""
 
-    run_story(story, LoopSettings(limits=HealthLimits(return_margin=None)))
+    run_scenario(scenario, LoopSettings(limits=HealthLimits(return_margin=None)))
 
 
 def test_a_pod_that_others_force_delete_fences_the_node_too() -> None:
     """kubectl delete --force, the garbage collector of pods, or the taint node.kubernetes.io/out-of-service."""
 
-    async def story(world: LoopHarness) -> None:
+    async def scenario(world: LoopHarness) -> None:
         await begin(world, "a b", torch("hero", 1, "high"))
         (name,) = world.seats()
         seat = world.seats()[name]
@@ -374,4 +374,4 @@ def test_a_pod_that_others_force_delete_fences_the_node_too() -> None:
         await world.settle()
         assert annotation(world, seat)
 
-    run_story(story)
+    run_scenario(scenario)

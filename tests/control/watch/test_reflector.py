@@ -22,7 +22,7 @@ class IgnoringReader:
 
 
 def test_it_is_said_once_what_cannot_be_followed(caplog: pytest.LogCaptureFixture) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         clock = VirtualClock()
         cluster = FakeCluster(clock, absent=[NODES.key, JOB_SETS.key])
         sources = (WatchedResource((NODES,)), WatchedResource((JOB_SETS,), optional=True))
@@ -42,4 +42,4 @@ def test_it_is_said_once_what_cannot_be_followed(caplog: pytest.LogCaptureFixtur
         await asyncio.gather(running, return_exceptions=True)
 
     caplog.set_level(logging.WARNING)
-    asyncio.run(story())
+    asyncio.run(scenario())

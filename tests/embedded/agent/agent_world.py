@@ -114,14 +114,14 @@ def state(pod: Document, container: str = "main") -> Document:
     return found
 
 
-def run_scene(path: Path, scene: Callable[[AgentWorld], Awaitable[None]], **world: Any) -> None:
-    """Plays one scene on a machine of its own; at its end all pods have ended."""
+def run_scenario(path: Path, scenario: Callable[[AgentWorld], Awaitable[None]], **world: Any) -> None:
+    """Plays one scenario on a machine of its own; at its end all pods have ended."""
 
     async def whole() -> None:
         stage = AgentWorld(path, **world)
         await stage.start_agent()
         try:
-            await scene(stage)
+            await scenario(stage)
         finally:
             for _, namespace, name in [key for key in stage.cluster.objects if key[0] == PODS.key]:
                 stage.cluster.reachable = True

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
+from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scenario, state
 from tests.eventually import eventually_async
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent_protocol import STDERR, STDOUT, AgentRefused, ExecRequest, FailNode, RecoverNode
@@ -46,18 +46,18 @@ async def sleeper(world: AgentWorld) -> str:
 
 
 def test_a_command_sees_what_the_container_sees(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         script = "echo $COLOUR; pwd; hostname; echo oops >&2; exit 4"
         said, code = await outcome(world, request(uid, "sh", "-c", script))
         assert said == {STDOUT: "blue\n/understudy-socket\nsleeper\n", STDERR: "oops\n"}
         assert code == 4
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_input_reaches_the_command_and_its_end_is_seen(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         payload = os.urandom(300_000).hex().encode()
         async with await agent_protocol.open_exec(
@@ -73,11 +73,11 @@ def test_input_reaches_the_command_and_its_end_is_seen(tmp_path: Path) -> None:
             assert received == payload
             assert session.exit_code == 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_terminal_has_a_size_and_echoes(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         asked = request(uid, "sh", "-c", "stty size; read line; stty size; test -t 0", tty=True, width=90, height=30)
         async with await agent_protocol.open_exec(world.folder.agent_socket, asked) as session:
@@ -91,11 +91,11 @@ def test_a_terminal_has_a_size_and_echoes(tmp_path: Path) -> None:
             assert seen == b"30 90\r\ngo\r\n40 100\r\n"
             assert session.exit_code == 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_command_whose_client_disconnects_is_killed(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         session = await agent_protocol.open_exec(
             world.folder.agent_socket, request(uid, "sh", "-c", "(setsid sleep 999 &) ; echo $$; exec sleep 999")
@@ -105,7 +105,7 @@ def test_a_command_whose_client_disconnects_is_killed(tmp_path: Path) -> None:
         await session.close()
         await eventually_async(lambda: not Path(f"/proc/{pid}/cwd").exists())
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize(
@@ -116,47 +116,47 @@ def test_a_command_whose_client_disconnects_is_killed(tmp_path: Path) -> None:
     ],
 )
 def test_commands_that_cannot_run_say_why(tmp_path: Path, command: tuple[str, ...], words: str) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         with pytest.raises(AgentRefused) as caught:
             await outcome(world, request(uid, *command))
         assert str(caught.value) == words
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_unknown_containers_cannot_be_entered(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("short", "exit 0")
         await world.phase("short", "Succeeded")
         for wrong in (request(uid, "true"), request("unknown", "true")):
             with pytest.raises(AgentRefused, match=r"not on this machine|not running"):
                 await outcome(world, wrong)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_only_its_owner_may_use_the_socket(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await sleeper(world)
         assert stat.S_IMODE(world.folder.agent_socket.stat().st_mode) == 0o600
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_socket_with_a_long_path_can_be_reached(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         assert (await outcome(world, request(uid, "true")))[1] == 0
 
-    run_scene(deep, scene)
+    run_scenario(deep, scenario)
 
 
 def test_a_failed_node_renews_no_lease_and_its_processes_are_killed(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("victim", "sleep 1000", restartPolicy="Always")
         other = await world.create_pod(
             "other", {"containers": [{"name": "main", "command": ["sleep", "1000"]}], "nodeName": "node-1"}
@@ -182,7 +182,7 @@ def test_a_failed_node_renews_no_lease_and_its_processes_are_killed(tmp_path: Pa
         await world.cluster.until(lambda: state(world.cluster.pod("victim"))["restartCount"] == 1)
         assert world.cluster.objects[LEASES.key, "kube-node-lease", NODE]["spec"]["renewTime"] != lease
 
-    run_scene(tmp_path, scene, nodes=(node(), node("node-1")))
+    run_scenario(tmp_path, scenario, nodes=(node(), node("node-1")))
 
 
 def standing_still(process: int) -> bool:
@@ -195,7 +195,7 @@ def process_of(world: AgentWorld, uid: str) -> int:
 
 
 def test_stopped_processes_never_run_again_beside_their_replacement(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uids = {name: await world.run_pod(name, "sleep 1000 & wait", restartPolicy="Always") for name in ("a", "b")}
         for name in uids:
             await world.phase(name, "Running")
@@ -214,11 +214,11 @@ def test_stopped_processes_never_run_again_beside_their_replacement(tmp_path: Pa
         await world.phase("late", "Succeeded")
         await world.cluster.until(lambda: state(world.cluster.pod("b"))["restartCount"] == 1)
 
-    run_scene(tmp_path, scene, nodes=(node(), node("node-1")))
+    run_scenario(tmp_path, scenario, nodes=(node(), node("node-1")))
 
 
 def test_the_next_agent_also_kills_processes_that_were_stopped(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
         await world.phase("a", "Running")
         process = process_of(world, uid)
@@ -232,14 +232,14 @@ def test_the_next_agent_also_kills_processes_that_were_stopped(tmp_path: Path) -
         assert linux.start_ticks(process) is None
         await world.cluster.until(lambda: state(world.cluster.pod("a"))["restartCount"] == 1)
 
-    run_scene(tmp_path, scene, nodes=(node(), node("node-1")))
+    run_scenario(tmp_path, scenario, nodes=(node(), node("node-1")))
 
 
 @pytest.mark.parametrize("asked", [RecoverNode(NODE), FailNode(NODE)])
 def test_failures_of_nodes_wait_for_the_initial_list_of_pods(tmp_path: Path, asked: RecoverNode | FailNode) -> None:
     """Else it would leave processes as they are: stopped for ever, or alive on a failed node."""
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
         await world.phase("a", "Running")
         process = process_of(world, uid)
@@ -255,16 +255,16 @@ def test_failures_of_nodes_wait_for_the_initial_list_of_pods(tmp_path: Path, ask
         await asking
         await eventually_async(lambda: linux.start_ticks(process) is None)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_unknown_nodes_cannot_be_made_to_fail(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await sleeper(world)
         with pytest.raises(AgentRefused, match="node 'elsewhere' is not one of this machine"):
             await agent_protocol.ask_agent(world.folder.agent_socket, FailNode("elsewhere"))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_without_an_agent_there_is_no_socket(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_without_an_agent_there_is_no_socket(tmp_path: Path) -> None:
 
 
 def test_a_command_whose_shim_is_killed_has_ended(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await sleeper(world)
         session = await agent_protocol.open_exec(
             world.folder.agent_socket, request(uid, "sh", "-c", "echo $PPID; exec sleep 999")
@@ -285,7 +285,7 @@ def test_a_command_whose_shim_is_killed_has_ended(tmp_path: Path) -> None:
             await anext(talk)
         await session.close()
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 # Neighbours, as mpirun enters them
@@ -304,16 +304,16 @@ def to_neighbour(uid: str, name: str, *command: str) -> ExecRequest:
 
 
 def test_a_neighbour_is_entered_by_its_name(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await neighbours(world)
         said, code = await outcome(world, to_neighbour(uid, "peer", "hostname"))
         assert (said[STDOUT], code) == ("peer\n", 0)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await neighbours(world)
         spec = {"containers": [{"name": "first", "command": ["sleep", "1000"]}]}
         await world.create_pod("stranger", spec, namespace="elsewhere")
@@ -321,11 +321,11 @@ def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
             with pytest.raises(AgentRefused, match="is not on this machine"):
                 await outcome(world, to_neighbour(uid, name, "hostname"))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_that_is_being_deleted_may_enter_no_neighbour(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await neighbours(world)
         mark = {"type": "DisruptionTarget", "status": "True"}
         patch = {"status": {"conditions": [mark]}}
@@ -337,13 +337,13 @@ def test_a_pod_that_is_being_deleted_may_enter_no_neighbour(tmp_path: Path) -> N
         with pytest.raises(AgentRefused, match='pod "asker" is on its way out'):
             await outcome(world, to_neighbour(uid, "peer", "true"))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_programs_of_the_agent_come_last(tmp_path: Path) -> None:
     """Also where a container sets its own PATH."""
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         own = [{"name": "PATH", "value": "/opt/own:/usr/bin:/bin"}]
         main = {"name": "main", "command": ["sleep", "1000"], "env": own}
         uid = await world.create_pod("sleeper", {"containers": [main]})
@@ -354,4 +354,4 @@ def test_programs_of_the_agent_come_last(tmp_path: Path) -> None:
             str(world.folder.programs / "understudy-rsh"),
         ]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

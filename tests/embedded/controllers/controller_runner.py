@@ -22,10 +22,10 @@ from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.controllers.workload_controllers import WORKLOADS
 from understudy.kinds.registry import CONTROLLERS
 
-Made = Callable[["Desk"], Controller]
+Made = Callable[["ControllerParts"], Controller]
 
 
-class Desk(msgspec.Struct):
+class ControllerParts(msgspec.Struct):
     """All a controller is made of."""
 
     api: FakeCluster
@@ -37,33 +37,34 @@ class Desk(msgspec.Struct):
 
 def housekeeping() -> tuple[Made, Made]:
     return (
-        lambda desk: GarbageCollector(desk.graph, desk.cluster, desk.clock),
-        lambda desk: NamespaceLifecycleController(desk.graph, desk.cluster, desk.clock, desk.api.replace),
+        lambda parts: GarbageCollector(parts.graph, parts.cluster, parts.clock),
+        lambda parts: NamespaceLifecycleController(parts.graph, parts.cluster, parts.clock, parts.api.replace),
     )
 
 
 def job_kind_controller(kind: str) -> Made:
-    def made(desk: Desk) -> Controller:
+    def made(parts: ControllerParts) -> Controller:
         found = next(each for each in (*CONTROLLERS, *WORKLOADS) if each.resource.kind == kind)
-        writer = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
-        return JobKindController(found, writer, desk.clock)
+        writer = ChildWriter(parts.cluster, parts.clock, parts.recorder, random.Random(len(parts.api.requests)))
+        return JobKindController(found, writer, parts.clock)
 
     return made
 
 
 @contextlib.asynccontextmanager
-async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
+async def running_controllers(api: FakeCluster, *makers: Made) -> AsyncIterator[ControllerParts]:
     """Controllers on this cluster; leaving it is a kill -9 to them."""
     async with SharedCluster(api, api.clock) as cluster:
-        teller = EventRecorder(cluster, RecordWriter(cluster), api.clock)
-        desk = Desk(api, api.clock, cluster, EventAggregator(teller), ObjectGraph(cluster, api.clock))
-        work: list[Coroutine[Any, Any, None]] = [run_controller(made(desk), cluster) for made in makers]
+        recorder = EventRecorder(cluster, RecordWriter(cluster), api.clock)
+        parts = ControllerParts(api, api.clock, cluster, EventAggregator(recorder), ObjectGraph(cluster, api.clock))
+        work: list[Coroutine[Any, Any, None]] = [run_controller(made(parts), cluster) for made in makers]
         tasks = [
-            asyncio.create_task(each) for each in (teller.run(), cluster.verify_unconfirmed(), desk.graph.run(), *work)
+            asyncio.create_task(each)
+            for each in (recorder.run(), cluster.verify_unconfirmed(), parts.graph.run(), *work)
         ]
         try:
             await quiet()
-            yield desk
+            yield parts
             for task in tasks:
                 if task.done():
                     task.result()
@@ -73,10 +74,10 @@ async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def story(tell: Callable[[FakeCluster], Coroutine[Any, Any, None]]) -> None:
+def run_scenario(scenario: Callable[[FakeCluster], Coroutine[Any, Any, None]]) -> None:
     """Runs a test in an event loop of its own, on an empty cluster."""
 
     async def told() -> None:
-        await tell(FakeCluster(FakeClock()))
+        await scenario(FakeCluster(FakeClock()))
 
     asyncio.run(told())

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import yaml
 
-from tests.embedded.controllers.controller_runner import story
+from tests.embedded.controllers.controller_runner import run_scenario
 from tests.embedded.controllers.fake_cluster import FakeCluster
 from understudy.embedded.controllers.bundle_installer import DIGEST, install_definitions, install_objects
 from understudy.embedded.manifests.definitions import bundled_definitions
@@ -22,30 +22,30 @@ def test_every_file_defines_what_it_is_named_for() -> None:
 
 
 def test_missing_kinds_are_defined_and_others_left_alone() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         await install_definitions(api, api.clock)
         assert sorted(api.names(DEFINITIONS)) == sorted(bundled_definitions())
         before = len(api.requests)
         await install_definitions(api, api.clock)
         assert len(api.requests) == before
 
-    story(tell)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["ours", "another client's"])
 def test_an_older_edition_of_ours_is_brought_up_to_date(ours: bool) -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         meta = {"name": JOB_SETS.key, "annotations": {DIGEST: "older"} if ours else {}}
         api.put(DEFINITIONS, {"metadata": meta, "spec": {"group": "older"}})
         await install_definitions(api, api.clock)
         group = api.read(DEFINITIONS, JOB_SETS.key)["spec"]["group"]
         assert group == (JOB_SETS.group if ours else "older")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_cluster_that_does_not_answer_yet_is_waited_for() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.fault = lambda *_: "before"
         defining = asyncio.create_task(install_definitions(api, api.clock))
         await api.clock.advance(5)
@@ -55,13 +55,13 @@ def test_a_cluster_that_does_not_answer_yet_is_waited_for() -> None:
         await defining
         assert api.names(DEFINITIONS)
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_cluster_in_trouble_is_asked_again() -> None:
     """A disk that is full when the controllers start has room later."""
 
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         creating = api.create
 
         async def full(*_: object, **__: object) -> bytes:
@@ -76,11 +76,11 @@ def test_a_cluster_in_trouble_is_asked_again() -> None:
         await defining
         assert api.names(DEFINITIONS)
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_objects_are_made_where_they_belong_and_others_left_alone() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         mine = {"metadata": {"name": "plain"}, "spec": {"mine": True}}
         api.put(CLUSTER_TRAINING_RUNTIMES, mine)
         await install_objects(api, api.clock)
@@ -94,15 +94,15 @@ def test_objects_are_made_where_they_belong_and_others_left_alone() -> None:
         await install_objects(api, api.clock)
         assert len(api.requests) == before
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_an_older_edition_of_an_object_is_brought_up_to_date() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         meta = {"name": "kubeflow-trainer-public", "namespace": "kubeflow-system", "annotations": {DIGEST: "older"}}
         api.put(CONFIG_MAPS, {"metadata": meta, "data": {"kubeflow_trainer_version": "v1"}})
         await install_objects(api, api.clock)
         found = api.read(CONFIG_MAPS, "kubeflow-trainer-public", "kubeflow-system")
         assert found["data"] == {"kubeflow_trainer_version": "v2.3.0"}
 
-    story(tell)
+    run_scenario(scenario)

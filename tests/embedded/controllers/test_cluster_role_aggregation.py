@@ -1,6 +1,6 @@
 """ClusterRoles that consist of others follow them."""
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, metadata
 from understudy.embedded.controllers.cluster_role_aggregation import ClusterRoleAggregator
@@ -10,8 +10,8 @@ from understudy.objects.resources import CLUSTER_ROLES
 GET, LIST = ({"apiGroups": [""], "resources": ["pods"], "verbs": [verb]} for verb in ("get", "list"))
 
 
-def aggregation(desk: Desk) -> Controller:
-    return ClusterRoleAggregator(desk.cluster, desk.clock)
+def aggregation(parts: ControllerParts) -> Controller:
+    return ClusterRoleAggregator(parts.cluster, parts.clock)
 
 
 def role(name: str, *rules: Document, label: str = "", sums: str = "") -> Document:
@@ -28,8 +28,8 @@ def role(name: str, *rules: Document, label: str = "", sums: str = "") -> Docume
 
 
 def test_rules_come_and_go_with_the_roles_they_are_from() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, aggregation):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, aggregation):
             api.put(CLUSTER_ROLES, role("all", sums="to-all"))
             api.put(CLUSTER_ROLES, role("some", sums="to-some", label="to-all"))
             api.put(CLUSTER_ROLES, role("a", GET, label="to-some"))
@@ -42,4 +42,4 @@ def test_rules_come_and_go_with_the_roles_they_are_from() -> None:
             await quiet()
             assert api.read(CLUSTER_ROLES, "all", "")["rules"] == [GET]
 
-    story(tell)
+    run_scenario(scenario)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, metadata, pod
 from understudy.embedded.controllers.disruption import DisruptionController
@@ -14,8 +14,8 @@ from understudy.objects.resources import BUDGETS, PODS
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 
 
-def budgets(desk: Desk) -> Controller:
-    return DisruptionController(desk.cluster, desk.clock)
+def budgets(parts: ControllerParts) -> Controller:
+    return DisruptionController(parts.cluster, parts.clock)
 
 
 def budget(name: str = "keep", **spec: Any) -> Document:
@@ -40,8 +40,8 @@ def trainer(name: str, ready: bool = True, **meta: Any) -> Document:
     ],
 )
 def test_three_of_four_pods_are_healthy(spec: Document, desired: int, allowed: int) -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, budgets):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, budgets):
             for number in range(3):
                 api.put(PODS, trainer(f"p{number}"))
             api.put(PODS, trainer("starting", ready=False))
@@ -54,12 +54,12 @@ def test_three_of_four_pods_are_healthy(spec: Document, desired: int, allowed: i
             assert (status["disruptionsAllowed"], status["observedGeneration"]) == (allowed, 3)
             assert status["conditions"][0]["reason"] == ("SufficientPods" if allowed else "InsufficientPods")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_pods_that_leave_or_finish_change_the_figures() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, budgets):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, budgets):
             for number in range(3):
                 api.put(PODS, trainer(f"p{number}"))
             api.put(BUDGETS, budget(minAvailable=1))
@@ -79,28 +79,28 @@ def test_pods_that_leave_or_finish_change_the_figures() -> None:
             assert (status["expectedPods"], status["disruptionsAllowed"]) == (1, 0)
             assert status["conditions"][0]["lastTransitionTime"] != turned
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_budget_that_is_right_is_not_written_again() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(BUDGETS, budget(minAvailable=1))
         api.put(PODS, trainer("p"))
-        async with at_work(api, budgets):
+        async with running_controllers(api, budgets):
             await quiet()
             before = len(api.requests)
             api.change(PODS, "p", {"metadata": {"annotations": {"note": "irrelevant"}}})
             await api.clock.advance(1)
             assert len(api.requests) == before
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_budget_without_pods_allows_nothing() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, budgets):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, budgets):
             api.put(BUDGETS, budget(maxUnavailable=1))
             await quiet()
             assert api.read(BUDGETS, "keep")["status"]["disruptionsAllowed"] == 0
 
-    story(tell)
+    run_scenario(scenario)

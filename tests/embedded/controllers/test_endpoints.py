@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, container, metadata, pod
 from understudy.embedded import label_index
@@ -17,8 +17,8 @@ from understudy.objects.resources import ENDPOINTS, PODS, SERVICES
 READY = [{"type": "Ready", "status": "True"}]
 
 
-def endpoints(desk: Desk) -> Controller:
-    return EndpointsController(desk.cluster, desk.clock)
+def endpoints(parts: ControllerParts) -> Controller:
+    return EndpointsController(parts.cluster, parts.clock)
 
 
 def service(name: str = "web", **spec: Any) -> Document:
@@ -39,8 +39,8 @@ def subsets(api: FakeCluster, name: str = "web") -> Any:
 
 
 def test_ready_pods_are_addresses_and_the_others_wait() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             api.put(PODS, answering("up", "127.0.0.2"))
             api.put(PODS, answering("starting", "127.0.0.3", ready=False))
             api.put(PODS, pod("stranger", "a", status={"podIP": "127.0.0.4"}))
@@ -52,12 +52,12 @@ def test_ready_pods_are_addresses_and_the_others_wait() -> None:
             assert [a["ip"] for a in subset["notReadyAddresses"]] == ["127.0.0.3"]
             assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_pods_that_come_and_go_are_followed() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             api.put(SERVICES, service())
             await quiet()
             assert subsets(api) == []
@@ -68,12 +68,12 @@ def test_pods_that_come_and_go_are_followed() -> None:
             await api.clock.advance(1)
             assert subsets(api) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_headless_service_names_its_pods_even_before_they_are_ready() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             api.put(SERVICES, service(clusterIP="None", publishNotReadyAddresses=True, ports=[]))
             api.put(PODS, answering("p", "127.0.0.2", ready=False, hostname="p-0", subdomain="web"))
             await api.clock.advance(1)
@@ -81,24 +81,24 @@ def test_a_headless_service_names_its_pods_even_before_they_are_ready() -> None:
             assert subset["addresses"][0]["hostname"] == "p-0"
             assert "ports" not in subset
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_the_endpoints_of_a_deleted_service_go_with_it() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             api.put(SERVICES, service())
             await quiet()
             api.remove(SERVICES, "web")
             await quiet()
             assert api.names(ENDPOINTS) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_service_without_selector_is_left_to_its_owner() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             api.put(SERVICES, service(selector={}))
             own = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata("web"), "subsets": [{"x": 1}]}
             api.put(ENDPOINTS, own)
@@ -108,12 +108,12 @@ def test_a_service_without_selector_is_left_to_its_owner() -> None:
             await quiet()
             assert api.names(ENDPOINTS) == ["web"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_an_event_of_a_pod_is_no_work_for_services_of_other_pods(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, endpoints):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
             for number in range(300):
                 api.put(SERVICES, service(f"web-{number}", selector={"app": f"app-{number}", "tier": "web"}))
             api.put(SERVICES, service())
@@ -130,4 +130,4 @@ def test_an_event_of_a_pod_is_no_work_for_services_of_other_pods(monkeypatch: py
             assert subsets(api)[0]["addresses"][0]["ip"] == "127.0.0.2"
             assert len(compared) <= 10
 
-    story(tell)
+    run_scenario(scenario)

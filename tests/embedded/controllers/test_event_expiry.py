@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.embedded.controllers.controller_runner import story
+from tests.embedded.controllers.controller_runner import run_scenario
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment
 from tests.objects.documents import Document, metadata
 from understudy.embedded.controllers.event_expiry import LIFETIME, ROUND, expire_events
@@ -19,7 +19,7 @@ def event(name: str, age: float) -> Document:
 
 
 def test_events_are_taken_away_an_hour_after_they_were_last_told() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(EVENTS, event("old", LIFETIME + 1))
         api.put(EVENTS, event("fresh", 60))
         expiring = asyncio.create_task(expire_events(api, api.clock))
@@ -31,4 +31,4 @@ def test_events_are_taken_away_an_hour_after_they_were_last_told() -> None:
         expiring.cancel()
         await asyncio.gather(expiring, return_exceptions=True)
 
-    story(tell)
+    run_scenario(scenario)

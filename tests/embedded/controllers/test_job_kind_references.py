@@ -1,6 +1,6 @@
 """Families that consult objects of others: they decide by them, and anew when they change."""
 
-from tests.embedded.controllers.controller_runner import at_work, job_kind_controller, story
+from tests.embedded.controllers.controller_runner import job_kind_controller, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster
 from tests.kinds.children.trainjob.documents import runtime, train_job
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, EVENTS, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -9,19 +9,19 @@ TRAIN_JOB = job_kind_controller("TrainJob")
 
 
 def test_a_runtime_that_is_there_first_is_used() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(CLUSTER_TRAINING_RUNTIMES, runtime())
         api.put(TRAIN_JOBS, train_job())
-        async with at_work(api, TRAIN_JOB):
+        async with running_controllers(api, TRAIN_JOB):
             await api.clock.advance(1)
             assert api.names(JOB_SETS) == ["train"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_runtime_that_comes_later_lets_the_job_begin() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, TRAIN_JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, TRAIN_JOB):
             api.put(TRAIN_JOBS, train_job(ref={"kind": "TrainingRuntime"}))
             await api.clock.advance(1)
             assert api.names(JOB_SETS) == []
@@ -33,17 +33,17 @@ def test_a_runtime_that_comes_later_lets_the_job_begin() -> None:
             await api.clock.advance(1)
             assert api.names(JOB_SETS) == ["train"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_runtime_that_is_gone_is_not_used_any_more() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(CLUSTER_TRAINING_RUNTIMES, runtime())
-        async with at_work(api, TRAIN_JOB):
+        async with running_controllers(api, TRAIN_JOB):
             api.remove(CLUSTER_TRAINING_RUNTIMES, "basic")
             await api.clock.advance(1)
             api.put(TRAIN_JOBS, train_job())
             await api.clock.advance(1)
             assert api.names(JOB_SETS) == []
 
-    story(tell)
+    run_scenario(scenario)

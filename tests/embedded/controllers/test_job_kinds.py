@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.embedded.controllers.controller_runner import at_work, job_kind_controller, story
+from tests.embedded.controllers.controller_runner import job_kind_controller, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import job
 from understudy.kinds.children.job.spec import TRACKING
@@ -17,8 +17,8 @@ def finish(api: FakeCluster, name: str, phase: str = "Succeeded") -> None:
 
 
 def test_a_job_of_a_hundred_pods_is_made_and_completes() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=100, completions=100))
             await quiet(1000)
             assert len(api.names(PODS)) == 100
@@ -31,12 +31,12 @@ def test_a_job_of_a_hundred_pods_is_made_and_completes() -> None:
             assert {c["type"] for c in status["conditions"]} == {"SuccessCriteriaMet", "Complete"}
             assert all(TRACKING not in pod["metadata"]["finalizers"] for pod in api.all(PODS))
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_status_is_written_a_few_times_not_once_a_pod() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=50, completions=50))
             await quiet(1000)
             for name in api.names(PODS):
@@ -46,12 +46,12 @@ def test_a_status_is_written_a_few_times_not_once_a_pod() -> None:
             assert api.read(JOBS, "train")["status"]["ready"] == 50
             assert api.writes("patch", JOBS) <= 5
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_watch_that_lags_makes_no_pod_twice() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=3, completions=3))
             await quiet(2)
             with api.held():
@@ -61,12 +61,12 @@ def test_a_watch_that_lags_makes_no_pod_twice() -> None:
             await api.clock.advance(2)
             assert len(api.names(PODS)) == 3
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_pods_that_went_unseen_are_not_written_to_again_and_again() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=2, completions=2))
             await quiet(200)
             for name in api.names(PODS):
@@ -80,12 +80,12 @@ def test_pods_that_went_unseen_are_not_written_to_again_and_again() -> None:
             await api.clock.advance(5)
             assert api.writes("patch", PODS) - before <= 10
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_watch_that_lags_sends_no_pod_home_twice() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=2, completions=2))
             await quiet(200)
             for name in api.names(PODS):
@@ -98,12 +98,12 @@ def test_a_watch_that_lags_sends_no_pod_home_twice() -> None:
             await api.clock.advance(1)
             assert api.writes("delete", PODS) == 2
 
-    story(tell)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_a_connection_that_breaks_makes_neither_too_many_nor_too_few(where: str) -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         broken: list[str] = []
 
         def fault(verb: str, ref: Ref) -> str:
@@ -113,19 +113,19 @@ def test_a_connection_that_breaks_makes_neither_too_many_nor_too_few(where: str)
             return ""
 
         api.fault = fault
-        async with at_work(api, JOB):
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=4, completions=4))
             await api.clock.advance(10)
             assert len(broken) == 3
             assert len(api.names(PODS)) == 4
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_killed_after_any_number_of_writes_it_goes_on_where_it_was() -> None:
     """A pod a Job makes, loses, makes again and completes, with the controller killed after every single write."""
 
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(JOBS, job("train", parallelism=2, completions=2, backoffLimit=5))
         ended: set[str] = set()
         left = 0
@@ -138,7 +138,7 @@ def test_killed_after_any_number_of_writes_it_goes_on_where_it_was() -> None:
         api.fault = fault
         for _ in range(30):
             left = 1
-            async with at_work(api, JOB):
+            async with running_controllers(api, JOB):
                 await quiet(100)
             for name in api.names(PODS):
                 if name not in ended:
@@ -150,24 +150,24 @@ def test_killed_after_any_number_of_writes_it_goes_on_where_it_was() -> None:
         assert status["conditions"][-1]["type"] == "Complete"
         assert len(api.names(PODS)) == 3
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_pods_of_a_deleted_job_are_let_go() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=2, completions=2))
             await quiet(200)
             api.remove(JOBS, "train")
             await api.clock.advance(1)
             assert all(TRACKING not in pod["metadata"]["finalizers"] for pod in api.all(PODS))
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_pods_that_were_orphaned_are_let_go() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train"))
             await quiet(200)
             (name,) = api.names(PODS)
@@ -175,24 +175,24 @@ def test_pods_that_were_orphaned_are_let_go() -> None:
             await api.clock.advance(1)
             assert TRACKING not in api.read(PODS, name)["metadata"]["finalizers"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_deadline_comes_by_itself() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", activeDeadlineSeconds=30))
             await api.clock.advance(29)
             assert "conditions" not in api.read(JOBS, "train")["status"]
             await api.clock.advance(2)
             assert api.read(JOBS, "train")["status"]["conditions"][-1]["type"] == "Failed"
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_an_expired_job_is_deleted() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", ttlSecondsAfterFinished=60))
             await api.clock.advance(1)
             finish(api, api.names(PODS)[0])
@@ -201,12 +201,12 @@ def test_an_expired_job_is_deleted() -> None:
             await api.clock.advance(3)
             assert api.names(JOBS) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_what_happened_is_told_as_events() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train"))
             await api.clock.advance(1)
             (name,) = api.names(PODS)
@@ -218,22 +218,22 @@ def test_what_happened_is_told_as_events() -> None:
                 ("Completed", "Job completed", "train"),
             }
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_flood_of_events_is_told_as_one() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train", parallelism=100, completions=100))
             await api.clock.advance(5)
             assert len(api.all(EVENTS)) == 11
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_conflicting_write_only_causes_another_try() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, JOB):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
             api.put(JOBS, job("train"))
             with api.held():
                 await quiet(5)
@@ -241,4 +241,4 @@ def test_a_conflicting_write_only_causes_another_try() -> None:
             await api.clock.advance(1)
             assert api.read(JOBS, "train")["status"]["active"] == 1
 
-    story(tell)
+    run_scenario(scenario)

@@ -23,7 +23,7 @@ READY = [{"type": "Ready", "status": "True"}]
 
 
 def test_jobs_and_jobsets_get_their_pods_and_their_seats() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         api = FakeCluster(FakeClock())
         api.put(NODES, node("a", conditions=READY))
         async with SharedCluster(api, api.clock) as cluster:
@@ -38,7 +38,7 @@ def test_jobs_and_jobsets_get_their_pods_and_their_seats() -> None:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_a_part_that_fails_does_not_take_the_others_along(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_a_part_that_fails_does_not_take_the_others_along(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(manager, "expire_events", broken)
 
-    async def tell() -> None:
+    async def scenario() -> None:
         api = FakeCluster(FakeClock())
         async with SharedCluster(api, api.clock) as cluster:
             working = asyncio.create_task(control(ControlContext(cluster, api.clock, FOLDER, api.replace)))
@@ -58,18 +58,18 @@ def test_a_part_that_fails_does_not_take_the_others_along(monkeypatch: pytest.Mo
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_every_task_has_a_name_of_its_own() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         api = FakeCluster(FakeClock())
         async with SharedCluster(api, api.clock) as cluster:
             names = [name for name, _ in tasks_of(ControlContext(cluster, api.clock, FOLDER, api.replace))]
             assert len(names) == len(set(names))
             assert {"scheduling", "Job", "JobSet", "garbage collector"} <= set(names)
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 class Connection(FakeCluster):

@@ -1,6 +1,6 @@
 """Nodes that fall silent, and come back."""
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import lease, node
 from understudy.control.view.node_health import DEFAULT_LIMITS
@@ -12,8 +12,8 @@ DURATION = 4
 READY = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
 
 
-def node_life(desk: Desk) -> Controller:
-    return NodeLifecycleController(desk.cluster, desk.clock, desk.recorder, DEFAULT_LIMITS)
+def node_life(parts: ControllerParts) -> Controller:
+    return NodeLifecycleController(parts.cluster, parts.clock, parts.recorder, DEFAULT_LIMITS)
 
 
 def renew(api: FakeCluster, *names: str) -> None:
@@ -45,8 +45,8 @@ def taints(api: FakeCluster, name: str) -> list[str]:
 
 
 def test_a_node_whose_lease_runs_out_is_unreachable_until_it_is_heard_of_again() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a", "b")
             await live(api, 3, "b")
             assert ready(api, "a") == "True"
@@ -61,56 +61,56 @@ def test_a_node_whose_lease_runs_out_is_unreachable_until_it_is_heard_of_again()
                 ("NodeReady", "a"),
             }
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_when_all_leases_stop_at_once_no_node_is_lost() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a", "b")
             await live(api, 2, "a", "b")
             await api.clock.advance(60)
             assert (ready(api, "a"), ready(api, "b")) == ("True", "True")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_node_that_says_itself_that_it_is_not_ready_is_left_alone() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a")
             api.change(NODES, "a", {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Sick"}]}})
             await live(api, 5, "a")
             assert ready(api, "a") == "False"
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_node_without_a_lease_is_not_judged() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             api.put(NODES, node("bare", conditions=READY))
             give(api, "a")
             await live(api, 10, "a")
             assert ready(api, "bare") == "True"
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_renewal_costs_no_write() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a")
             await live(api, 20, "a")
             assert api.requests == []
             assert api.clock.now() >= BEGIN + 20
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_after_a_pause_of_all_a_node_that_was_given_up_stays_so_until_its_lease_is_renewed() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a", "b")
             await live(api, 7, "b")
             assert ready(api, "a") == "Unknown"
@@ -122,72 +122,72 @@ def test_after_a_pause_of_all_a_node_that_was_given_up_stays_so_until_its_lease_
             await live(api, 1, "a", "b")
             assert (ready(api, "a"), taints(api, "a")) == ("True", ["mine"])
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_who_comes_later_does_not_take_a_marked_node_for_alive() -> None:
     """The mark is all that is left of who found out, and the lease is met for the first time."""
 
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         give(api, "a", "b")
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await live(api, 7, "b")
             assert ready(api, "a") == "Unknown"
         await api.clock.advance(3600)
         api.requests.clear()
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await live(api, 10, "b")
             assert (ready(api, "a"), taints(api, "a")) == ("Unknown", ["mine", UNREACHABLE, UNREACHABLE])
             assert ready(api, "b") == "True"
             assert api.requests == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_node_that_came_back_while_this_process_was_away_is_seen_to_be_back() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         give(api, "a", "b")
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await live(api, 7, "b")
             assert ready(api, "a") == "Unknown"
         await live(api, 10, "a", "b")
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await quiet()
             assert (ready(api, "a"), taints(api, "a")) == ("True", ["mine"])
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_restart_after_a_pause_of_all_gives_no_living_node_up() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         give(api, "a", "b")
         await api.clock.advance(3600)
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await api.clock.advance(60)
             renew(api, "b")
             await live(api, 1, "a", "b")
             assert (ready(api, "a"), ready(api, "b")) == ("True", "True")
             assert api.requests == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_node_that_died_while_this_process_was_away_is_marked_when_it_was_silent_long_enough() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         give(api, "a", "b")
         await live(api, 60, "b")
-        async with at_work(api, node_life):
+        async with running_controllers(api, node_life):
             await live(api, 3, "b")
             assert ready(api, "a") == "True"
             await live(api, 3, "b")
             assert ready(api, "a") == "Unknown"
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_clock_that_is_set_back_brings_no_node_back() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, node_life):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, node_life):
             give(api, "a", "b")
             await live(api, 7, "b")
             assert ready(api, "a") == "Unknown"
@@ -199,4 +199,4 @@ def test_a_clock_that_is_set_back_brings_no_node_back() -> None:
             await live(api, 1, "a", "b")
             assert ready(api, "a") == "True"
 
-    story(tell)
+    run_scenario(scenario)

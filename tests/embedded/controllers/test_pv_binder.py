@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, metadata, pod
 from understudy.embedded.controllers.pv_binder import PersistentVolumeBinder
@@ -12,8 +12,8 @@ from understudy.objects.resources import CLAIMS, PODS, VOLUMES
 from understudy.ports import Ref
 
 
-def claims(desk: Desk) -> Controller:
-    return PersistentVolumeBinder(desk.cluster, desk.clock, Path("/clusters/default/volumes"))
+def claims(parts: ControllerParts) -> Controller:
+    return PersistentVolumeBinder(parts.cluster, parts.clock, Path("/clusters/default/volumes"))
 
 
 def claim(name: str = "data", **spec: Any) -> Document:
@@ -22,8 +22,8 @@ def claim(name: str = "data", **spec: Any) -> Document:
 
 
 def test_a_claim_is_bound_to_a_volume_that_is_its_folder() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, claims):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, claims):
             uid = api.put(CLAIMS, claim())["metadata"]["uid"]
             await quiet()
             bound = api.read(CLAIMS, "data")
@@ -38,22 +38,22 @@ def test_a_claim_is_bound_to_a_volume_that_is_its_folder() -> None:
             assert volume["spec"]["claimRef"]["uid"] == uid
             assert volume["status"]["phase"] == "Bound"
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_claim_that_names_its_volume_keeps_it() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, claims):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, claims):
             api.put(CLAIMS, claim(volumeName="mine"))
             await quiet()
             assert api.read(CLAIMS, "data")["status"]["phase"] == "Bound"
             assert api.names(VOLUMES) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_killed_half_way_the_binding_is_finished() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(CLAIMS, claim())
         left = 0
 
@@ -65,29 +65,29 @@ def test_killed_half_way_the_binding_is_finished() -> None:
         api.fault = fault
         for writes in range(6):
             left = writes
-            async with at_work(api, claims):
+            async with running_controllers(api, claims):
                 await quiet()
         assert api.read(CLAIMS, "data")["status"]["phase"] == "Bound"
         assert len(api.names(VOLUMES)) == 1
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_the_volume_of_a_deleted_claim_goes() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, claims) as desk:
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, claims) as parts:
             api.put(CLAIMS, claim())
             await quiet()
-            await desk.cluster.delete(Ref(CLAIMS, "default", "data"))
+            await parts.cluster.delete(Ref(CLAIMS, "default", "data"))
             await quiet()
             assert api.names(VOLUMES) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_pod_with_an_ephemeral_volume_gets_a_claim_of_its_own() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, claims):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, claims):
             template = {"metadata": {"labels": {"x": "y"}}, "spec": claim()["spec"]}
             volumes = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
             api.put(PODS, pod("p", volumes=volumes))
@@ -97,4 +97,4 @@ def test_a_pod_with_an_ephemeral_volume_gets_a_claim_of_its_own() -> None:
             assert made["metadata"]["labels"] == {"x": "y"}
             assert made["status"]["phase"] == "Bound"
 
-    story(tell)
+    run_scenario(scenario)

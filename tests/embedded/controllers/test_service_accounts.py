@@ -1,6 +1,6 @@
 """Every namespace has a service account for pods that name none."""
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, metadata
 from understudy.embedded.controllers.runtime.controller import Controller
@@ -8,8 +8,8 @@ from understudy.embedded.controllers.service_accounts import ServiceAccountContr
 from understudy.objects.resources import NAMESPACES, SERVICE_ACCOUNTS
 
 
-def accounts(desk: Desk) -> Controller:
-    return ServiceAccountController(desk.cluster, desk.clock)
+def accounts(parts: ControllerParts) -> Controller:
+    return ServiceAccountController(parts.cluster, parts.clock)
 
 
 def namespace(name: str, **meta: str) -> Document:
@@ -17,8 +17,8 @@ def namespace(name: str, **meta: str) -> Document:
 
 
 def test_the_default_account_is_made_and_comes_back() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, accounts):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, accounts):
             api.put(NAMESPACES, namespace("team"))
             await quiet()
             assert api.read(SERVICE_ACCOUNTS, "default", "team")["kind"] == "ServiceAccount"
@@ -26,14 +26,14 @@ def test_the_default_account_is_made_and_comes_back() -> None:
             await quiet()
             assert api.read(SERVICE_ACCOUNTS, "default", "team")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_namespace_that_is_leaving_gets_none() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, accounts):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, accounts):
             api.put(NAMESPACES, namespace("team", deletionTimestamp="2026-01-01T00:00:00Z"))
             await quiet()
             assert api.names(SERVICE_ACCOUNTS, "team") == []
 
-    story(tell)
+    run_scenario(scenario)

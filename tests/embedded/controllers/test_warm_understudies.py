@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, story
+from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, container, job, metadata, pod
 from understudy.embedded.controllers.runtime.controller import Controller
@@ -15,8 +15,8 @@ from understudy.objects.resources import EVENTS, JOBS, PODS
 GPU = {"limits": {"nvidia.com/gpu": "1"}}
 
 
-def understudies(desk: Desk) -> Controller:
-    return WarmUnderstudyController(desk.cluster, desk.clock, desk.recorder)
+def understudies(parts: ControllerParts) -> Controller:
+    return WarmUnderstudyController(parts.cluster, parts.clock, parts.recorder)
 
 
 def training(warm: str = "1", **meta: Any) -> Document:
@@ -54,8 +54,8 @@ async def staged(api: FakeCluster, warm: str = "1") -> None:
 
 
 def test_an_understudy_is_made_like_a_member_that_needs_accelerators() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api)
             made = api.read(PODS, "train-warm-0")
             assert made["metadata"]["annotations"][WARM_FOR] == "PyTorchJob/default/train"
@@ -68,12 +68,12 @@ def test_an_understudy_is_made_like_a_member_that_needs_accelerators() -> None:
             assert (one["command"], one["resources"]) == (["python", "train.py"], GPU)
             assert {"readinessProbe", "lifecycle"}.isdisjoint(one)
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_as_many_as_asked_for_and_no_more() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api, "2")
             assert warm(api) == ["train-warm-0", "train-warm-1"]
             api.change(PYTORCH_JOBS, "train", {"metadata": {"annotations": {WARM: "1"}}})
@@ -83,12 +83,12 @@ def test_as_many_as_asked_for_and_no_more() -> None:
             await quiet()
             assert warm(api) == []
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_no_understudy_is_created_for_a_job_without_a_seated_member() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             api.put(PYTORCH_JOBS, training())
             api.put(PODS, member("worker", 0, on=""))
             await quiet()
@@ -97,12 +97,12 @@ def test_no_understudy_is_created_for_a_job_without_a_seated_member() -> None:
             await quiet()
             assert warm(api) == ["train-warm-0"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_one_that_was_used_is_made_anew() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api)
             before = api.read(PODS, "train-warm-0")["metadata"]["uid"]
             api.remove(PODS, "train-warm-0")
@@ -111,12 +111,12 @@ def test_one_that_was_used_is_made_anew() -> None:
             await api.clock.advance(REST + 0.1)
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] != before
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_one_that_failed_is_made_anew_but_not_at_once() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api)
             before = api.read(PODS, "train-warm-0")["metadata"]["uid"]
             api.change(PODS, "train-warm-0", {"status": {"phase": "Failed"}})
@@ -126,14 +126,14 @@ def test_one_that_failed_is_made_anew_but_not_at_once() -> None:
             await api.clock.advance(REST + 1)
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] != before
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_those_of_a_job_that_is_paused_or_over_go() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         over = {"status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
         for change in ({"spec": {"runPolicy": {"suspend": True}}}, over):
-            async with at_work(api, understudies):
+            async with running_controllers(api, understudies):
                 await staged(api)
                 await api.clock.advance(REST + 1)
                 assert warm(api) == ["train-warm-0"]
@@ -144,12 +144,12 @@ def test_those_of_a_job_that_is_paused_or_over_go() -> None:
                     api.remove(PODS, name)
                 api.remove(PYTORCH_JOBS, "train")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_they_stay_while_all_members_are_made_anew_and_change_with_their_template() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api)
             before = api.read(PODS, "train-warm-0")["metadata"]["uid"]
             for name in ("train-worker-0", "train-worker-1", "train-master-0"):
@@ -164,12 +164,12 @@ def test_they_stay_while_all_members_are_made_anew_and_change_with_their_templat
             made = api.read(PODS, "train-warm-0")
             assert made["spec"]["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "2"}
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_number_that_is_none_is_told_and_nothing_done() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             await staged(api, "many")
             await api.clock.advance(1)
             assert warm(api) == []
@@ -177,12 +177,12 @@ def test_a_number_that_is_none_is_told_and_nothing_done() -> None:
             assert event["involvedObject"]["name"] == "train"
             assert "'many' is not a number of understudies; write 0 to 64" in event["message"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_job_that_asks_later_finds_the_pods_that_were_there_before() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, understudies):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, understudies):
             api.put(JOBS, job("j", parallelism=1))
             api.put(PODS, pod("j-x", "a", {"labels": {"job-name": "j"}}))
             await quiet()
@@ -191,4 +191,4 @@ def test_a_job_that_asks_later_finds_the_pods_that_were_there_before() -> None:
             await quiet()
             assert warm(api) == ["j-warm-0"]
 
-    story(tell)
+    run_scenario(scenario)

@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from tests.embedded.controllers.controller_runner import at_work, housekeeping, job_kind_controller, story
+from tests.embedded.controllers.controller_runner import (
+    housekeeping,
+    job_kind_controller,
+    run_scenario,
+    running_controllers,
+)
 from tests.embedded.controllers.fake_cluster import FakeCluster, moment, quiet
 from tests.objects.documents import Document, metadata, node, pod_spec, template
 from understudy.objects.resources import (
@@ -39,8 +44,8 @@ def images(api: FakeCluster) -> set[str]:
 
 
 def test_a_deployment_becomes_pods_and_rolls_to_a_new_template() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, *DEPLOYMENT):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, *DEPLOYMENT):
             api.put(DEPLOYMENTS, workload("Deployment", replicas=4))
             await api.clock.advance(1)
             assert len(api.names(PODS)) == 4
@@ -54,26 +59,26 @@ def test_a_deployment_becomes_pods_and_rolls_to_a_new_template() -> None:
             sizes = sorted(one["spec"]["replicas"] for one in api.all(REPLICA_SETS))
             assert sizes == [0, 4]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_controllers_that_restart_go_on_with_a_rollout_and_make_no_pod_twice() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(DEPLOYMENTS, workload("Deployment", replicas=3))
         for _ in range(6):
-            async with at_work(api, *DEPLOYMENT):
+            async with running_controllers(api, *DEPLOYMENT):
                 await quiet(5)
-        async with at_work(api, *DEPLOYMENT):
+        async with running_controllers(api, *DEPLOYMENT):
             await api.clock.advance(2)
         assert len(api.names(REPLICA_SETS)) == 1
         assert len(api.names(PODS)) == 3
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_deleted_deployment_takes_its_replica_sets_and_pods_along() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, *DEPLOYMENT, *housekeeping()):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, *DEPLOYMENT, *housekeeping()):
             api.put(DEPLOYMENTS, workload("Deployment", replicas=2))
             await api.clock.advance(1)
             api.remove(DEPLOYMENTS, "web")
@@ -81,13 +86,13 @@ def test_a_deleted_deployment_takes_its_replica_sets_and_pods_along() -> None:
             assert api.names(REPLICA_SETS) == []
             assert all("deletionTimestamp" in pod["metadata"] for pod in api.all(PODS))
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_stateful_set_finds_claims_that_exist_already() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
-        async with at_work(api, job_kind_controller("StatefulSet")):
+        async with running_controllers(api, job_kind_controller("StatefulSet")):
             api.put(STATEFUL_SETS, workload("StatefulSet", replicas=2, volumeClaimTemplates=[claim]))
             await api.clock.advance(1)
             assert api.names(PODS) == ["web-0"]
@@ -96,12 +101,12 @@ def test_a_stateful_set_finds_claims_that_exist_already() -> None:
             await start(api)
             assert api.names(PODS) == ["web-0", "web-1"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_daemons_follow_the_nodes() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, job_kind_controller("DaemonSet")):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, job_kind_controller("DaemonSet")):
             api.put(NODES, node("a"))
             api.put(DAEMON_SETS, workload("DaemonSet"))
             await api.clock.advance(1)
@@ -110,12 +115,12 @@ def test_daemons_follow_the_nodes() -> None:
             await api.clock.advance(1)
             assert len(api.names(PODS)) == 2
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_cron_job_wakes_at_its_times() -> None:
-    async def tell(api: FakeCluster) -> None:
-        async with at_work(api, job_kind_controller("CronJob")):
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, job_kind_controller("CronJob")):
             job = {"spec": {"template": {"spec": pod_spec()}}}
             meta = metadata("tick", creationTimestamp=moment(api.clock.now()))
             spec = {"schedule": "* * * * *", "jobTemplate": job}
@@ -123,4 +128,4 @@ def test_a_cron_job_wakes_at_its_times() -> None:
             await api.clock.advance(185)
             assert len(api.names(JOBS)) == 3
 
-    story(tell)
+    run_scenario(scenario)

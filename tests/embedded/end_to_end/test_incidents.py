@@ -37,7 +37,7 @@ def steps(kept: Document) -> list[str]:
 def test_a_swap_and_one_in_whose_middle_the_scheduler_is_killed(tmp_path: Path) -> None:
     gate = tmp_path / "the victim may go"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(high=1000, low=1)
         assert await shows(cluster, "incidents") == ["No incidents in namespace default."]
@@ -77,7 +77,7 @@ def test_a_swap_and_one_in_whose_middle_the_scheduler_is_killed(tmp_path: Path) 
 
     spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
     setup = Setup(looks=(INCIDENTS,), expected=(r"\bcontrol\b",))
-    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8"), spare], scene, setup)
+    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8"), spare], scenario, setup)
 
 
 def has_victims(kept: Document | None) -> bool:

@@ -54,7 +54,7 @@ def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on
     trains = f"test -e {saved} && exit 0; sleep 1000000 & trap 'kill $!; sleep 0.3; touch {saved}; exit 1' TERM; wait"
     goes_on = f"until test -e {enough}; do sleep 0.05; done"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
         await cluster.create(job("medium", "medium", gpus=1, program=trains))
@@ -75,11 +75,11 @@ def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on
         assert (status["succeeded"], status.get("failed", 0)) == (1, 0)
         await witness.until("it is told", lambda: witness.told("Resumed", "Job", "medium"))
 
-    shared.play(example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scenario)
 
 
 def test_a_victim_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("brief", "low", gpus=1, on_preemption="fail"))
@@ -93,7 +93,7 @@ def test_a_victim_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
         await witness.until("hero is gone", lambda: not witness.all(PODS))
         assert witness.pods_of("brief") == []
 
-    shared.play([node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scenario)
 
 
 def domain(witness: Witness, pod: Document) -> str:
@@ -120,7 +120,7 @@ def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(shared: SharedCl
         alike = [job(f"{name}-{n}", name, pods=2, program=lingers, exclusive_topology=POOL) for n in range(slices)]
         return alike if kind == "Job" else [jobset(name, slices, alike[0])]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         witness.more_rules.append(lambda: shared_slices(witness))
         await cluster.priorities(low=1_000_000, high=2_000_000)
@@ -144,11 +144,11 @@ def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(shared: SharedCl
             await cluster.delete(resource, document["metadata"]["name"], propagation="Background")
         await witness.until("low runs again", lambda: up("low", 10))
 
-    shared.play(example_nodes("slices"), scene)
+    shared.play(example_nodes("slices"), scenario)
 
 
 def test_a_gang_is_seated_in_one_stroke(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("wide", pods=20))
         await cluster.witness.until("one has a seat", lambda: seated(cluster.witness, "wide"))
         answer = await cluster.client.request("GET", PODS.path("default"))
@@ -157,11 +157,11 @@ def test_a_gang_is_seated_in_one_stroke(shared: SharedClusters) -> None:
         assert all(one["spec"].get("nodeName") for one in pods)
         await cluster.witness.until("all run", lambda: running(cluster.witness, "wide", 20))
 
-    shared.play([node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scenario)
 
 
 def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(same=5)
         await cluster.create(job("first", "same", gpus=1))
@@ -185,11 +185,11 @@ def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -
         await witness.until("second runs", lambda: running(witness, "second"))
         assert not refusal()
 
-    shared.play([node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scenario)
 
 
 def test_an_elastic_job_gives_up_its_surplus_and_grows_back(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("elastic", "low", pods=3, gpus=1, min_members="1"))
@@ -205,11 +205,11 @@ def test_an_elastic_job_gives_up_its_surplus_and_grows_back(shared: SharedCluste
         status = (witness.find(JOBS, "elastic") or {})["status"]
         assert status.get("failed", 0) == status.get("succeeded", 0) == 0
 
-    shared.play([node(name, gpu="1") for name in ("one", "two", "three")], scene)
+    shared.play([node(name, gpu="1") for name in ("one", "two", "three")], scenario)
 
 
 def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(budget("kept", "kept", 1), job("kept", "low", gpus=1), job("open", "low", gpus=1))
@@ -223,7 +223,7 @@ def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(shared: Shared
         await witness.until("the second hero runs", lambda: running(witness, "second-hero"))
         assert not seated(witness, "kept")
 
-    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 def allowed(witness: Witness, name: str) -> int | None:
@@ -232,7 +232,7 @@ def allowed(witness: Witness, name: str) -> int | None:
 
 
 def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, patient={"value": 9, "preemptionPolicy": "Never"})
         await cluster.create(job("low", "low", gpus=1))
@@ -244,14 +244,14 @@ def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None
         await cluster.delete(JOBS, "low", propagation="Background")
         await witness.until("patient runs", lambda: running(witness, "patient"))
 
-    shared.play([node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scenario)
 
 
 # What makes no sense
 
 
 def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         with pytest.raises(Refused, match="no PriorityClass with name nosuch was found") as refused:
             await cluster.create(lone_pod("lonely", "nosuch"))
@@ -264,11 +264,11 @@ def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path:
         await cluster.priorities(nosuch=1)
         await witness.until("lost runs after all", lambda: running(witness, "lost"))
 
-    play(tmp_path, [node("one")], scene, Setup(expected=("no PriorityClass with name nosuch",)))
+    play(tmp_path, [node("one")], scenario, Setup(expected=("no PriorityClass with name nosuch",)))
 
 
 def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("odd", pods=2, min_members="a few"))
         [words] = await witness.until("odd is told", lambda: witness.told("InvalidObject", "Job", "odd"))
@@ -280,7 +280,7 @@ def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(shared: Shar
         await cluster.patch(JOBS, "odd", {"metadata": {"annotations": {"understudy.dev/min-members": "1"}}})
         await witness.until("odd runs once it is mended", lambda: running(witness, "odd", 2))
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 # Processes
@@ -295,7 +295,7 @@ def test_no_two_pods_see_the_same_accelerator(shared: SharedClusters) -> None:
     """Eight pods, one GPU each, on two nodes of four; then two that want all of a node, in the places of the first."""
     shows = "echo $CUDA_VISIBLE_DEVICES; sleep 1000000 & trap 'kill $!; exit 1' TERM; wait"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
 
         async def devices(name: str, pods: int) -> list[str]:
@@ -308,7 +308,7 @@ def test_no_two_pods_see_the_same_accelerator(shared: SharedClusters) -> None:
         await cluster.create(job("two", "high", pods=2, gpus=4, program=shows))
         assert sorted(await devices("two", 2)) == ["0,1,2,3", "4,5,6,7"]
 
-    shared.play([node("one", gpu="4"), node("two", gpu="4")], scene)
+    shared.play([node("one", gpu="4"), node("two", gpu="4")], scenario)
 
 
 MEETING = """
@@ -345,7 +345,7 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
     """Two jobs side by side on one node. Both listen on the same port, and only then does any client connect."""
     listening = {name: tmp_path / f"{name} listens" for name in ("red", "blue")}
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         for name, file in listening.items():
             talks = job(name, pods=2)
@@ -360,7 +360,7 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
             heard = [await log_of(cluster, one) for one in witness.pods_of(name)]
             assert heard == [f"heard hello from {name}-1\n", f"heard hello from {name}-0\n"]
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 # Nodes
@@ -368,7 +368,7 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
 
 @pytest.mark.parametrize("how", ["its power is cut", "it is deleted"])
 def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path, how: str) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("train", pods=3, gpus=8))
         before = await witness.until("it runs", lambda: running(witness, "train", 3))
@@ -392,14 +392,14 @@ def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path,
 
     spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
     expected = Setup(expected=("was deleted; it registers again",))
-    play(tmp_path, [*(node(name, gpu="8") for name in ("one", "two", "three")), spare], scene, expected)
+    play(tmp_path, [*(node(name, gpu="8") for name in ("one", "two", "three")), spare], scenario, expected)
 
 
 def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_comes_back(shared: SharedClusters) -> None:
     deaf = job("deaf", "low", gpus=8, program="trap '' TERM; while true; do sleep 0.1; done")
     deaf["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("hero", "high", gpus=8))
@@ -421,4 +421,4 @@ def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_come
         await cluster.delete(JOBS, "deaf", propagation="Background")
         await witness.until("deaf is gone", lambda: uids([back]).isdisjoint(uids(witness.all(PODS))))
 
-    shared.play([node("one", gpu="8"), node("two", gpu="8")], scene)
+    shared.play([node("one", gpu="8"), node("two", gpu="8")], scenario)

@@ -94,7 +94,7 @@ RANKS = (
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_slot_of_every_worker_gets_a_process(shared: SharedClusters, version: str) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{RANKS}'", workers=2, slots=2))
         await witness.until("it succeeded", lambda: state(witness, "train") == "Succeeded")
@@ -105,12 +105,12 @@ def test_every_slot_of_every_worker_gets_a_process(shared: SharedClusters, versi
             "3/4 1/2 train-worker-1",
         ]
 
-    shared.play([node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scenario)
 
 
 @pytest.mark.skipif("Open MPI" not in OWN_MPI, reason="no Open MPI is installed")
 def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_workers(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         program = f"mpirun --version; mpirun sh -c '{RANKS}'"
         await cluster.create(*(mpijob(version, version, program, workers=2) for version in VERSIONS))
@@ -120,7 +120,7 @@ def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_wo
             assert f"mpirun ({OWN_MPI}" in told[0]
             assert {f"0/2 0/1 {version}-worker-0", f"1/2 0/1 {version}-worker-1"} <= set(told)
 
-    shared.play([node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scenario)
 
 
 # Preemption
@@ -130,7 +130,7 @@ def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_wo
 def test_a_preempted_job_comes_back_by_itself(shared: SharedClusters, version: str) -> None:
     """The loss counts as no failure: the job has no retries left."""
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         both = {"launcher": "Running", "worker-0": "Running"}
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
@@ -145,14 +145,14 @@ def test_a_preempted_job_comes_back_by_itself(shared: SharedClusters, version: s
         await witness.until("medium runs again", lambda: pods(witness, "medium") == both)
         await witness.until("it says so", lambda: state(witness, "medium") in ("Active", "Running"))
 
-    shared.play(example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scenario)
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
 def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(
     shared: SharedClusters, version: str
 ) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         both = {"launcher": "Running", "worker-0": "Running"}
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
@@ -167,7 +167,7 @@ def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(
         await witness.until("medium failed", lambda: state(witness, "medium") == "Failed")
         await witness.until("only its launcher is left", lambda: pods(witness, "medium") == {"launcher": "Failed"})
 
-    shared.play(example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scenario)
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
@@ -185,7 +185,7 @@ def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(
         f"wait\n"
     )
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(high=2, low=1)
         await cluster.create(
@@ -200,7 +200,7 @@ def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(
         await witness.until("train succeeded", lambda: state(witness, "train") == "Succeeded")
         assert all(Path(f"{saved}.{rank}.again").exists() for rank in range(2))
 
-    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 # Failures
@@ -213,7 +213,7 @@ def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(
     pids = tmp_path / "pid"
     program = f"test $OMPI_COMM_WORLD_RANK = 1 && sleep 0.3 && exit 7; echo $$ > {pids}; exec sleep 1000000"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, backoffLimit=0))
         await witness.until("it failed", lambda: state(witness, "train") == "Failed")
@@ -222,7 +222,7 @@ def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(
         assert launcher["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
         assert "mpirun: train-worker-1" in " ".join(await log(cluster, "train"))
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Li
     again = tmp_path / "again"
     program = f"test -e {again}.$OMPI_COMM_WORLD_RANK && exit 0; touch {again}.$OMPI_COMM_WORLD_RANK; sleep 1000000"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         train = mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0)
         await cluster.create(train)
@@ -252,7 +252,7 @@ def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Li
         await witness.until("it succeeded", lambda: state(witness, "train") == "Succeeded")
         await cluster.recover(worker["spec"]["nodeName"])
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1", cpu="0"), node("spare", gpu="1", cpu="0")], scene)
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1", cpu="0"), node("spare", gpu="1", cpu="0")], scenario)
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
@@ -261,7 +261,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
     again = tmp_path / "again"
     program = f"test -e {again}.$OMPI_COMM_WORLD_RANK && exit 0; touch {again}.$OMPI_COMM_WORLD_RANK; sleep 1000000"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0))
         await eventually_async(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
@@ -273,7 +273,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
         await cluster.recover(launcher["spec"]["nodeName"])
         assert len(others) == 1
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1"), node("spare", gpu="1")], scene)
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1"), node("spare", gpu="1")], scenario)
 
 
 # Standing back
@@ -281,7 +281,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
 
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
 def test_a_job_stands_back_and_goes_on(shared: SharedClusters, version: str) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         both = {"launcher": "Running", "worker-0": "Running"}
         await cluster.create(mpijob(version, "train", "mpirun tail -f /dev/null", backoffLimit=0))
@@ -292,14 +292,14 @@ def test_a_job_stands_back_and_goes_on(shared: SharedClusters, version: str) -> 
         await cluster.patch(MPI_JOBS, "train", {"spec": {"runPolicy": {"suspend": False}}})
         await witness.until("it runs", lambda: pods(witness, "train") == both and state(witness, "train") == "Running")
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 # Versions
 
 
 def test_a_job_stays_in_the_version_it_was_made_in(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         for version in VERSIONS:
             await cluster.create(mpijob(version, f"of-{version}", "true"))
         for resource in (MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1):
@@ -308,4 +308,4 @@ def test_a_job_stays_in_the_version_it_was_made_in(shared: SharedClusters) -> No
                 f"of-{version}": f"kubeflow.org/{version}" for version in VERSIONS
             }
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)

@@ -60,16 +60,16 @@ async def output(cluster: RealCluster, name: str) -> str:
 
 
 def test_a_pod_reads_itself_and_nothing_else(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("precious"), python("curious", CLIENT + TRIES))
         assert (await output(cluster, "curious")).strip() == "200 403 403 403 200"
         assert cluster.witness.find(JOBS, "precious") is not None
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_a_role_gives_a_pod_more(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         rbac, robot = "rbac.authorization.k8s.io", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"}
         rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
         await cluster.create(
@@ -88,12 +88,12 @@ def test_a_role_gives_a_pod_more(shared: SharedClusters) -> None:
         await cluster.create(named)
         assert (await output(cluster, "named")).strip() == "200 403 403 200 200"
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 @pytest.mark.parametrize("kind", ["Job", "JobSet"])
 def test_checkpoints_are_reported_on_the_job(shared: SharedClusters, kind: str) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         training = job("train", program=f"{sys.executable} -c '{REPORTS}'; {STAYS}")
         await cluster.create(training if kind == "Job" else jobset("train", 1, training))
         resource = JOBS if kind == "Job" else JOB_SETS
@@ -104,21 +104,21 @@ def test_checkpoints_are_reported_on_the_job(shared: SharedClusters, kind: str) 
 
         await cluster.witness.until("the checkpoint is known", reported)
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_a_pod_that_wants_no_token_gets_none(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         shy = python("shy", CLIENT)
         shy["spec"]["automountServiceAccountToken"] = False
         await cluster.create(shy)
         assert (await output(cluster, "shy")).strip() == "no token"
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_projected_tokens_are_for_whom_they_are_asked(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         program = (
             "import base64, json; words = open('/tokens/vault').read().split('.')[1]; "
             "told = json.loads(base64.urlsafe_b64decode(words + '==')); "
@@ -131,11 +131,11 @@ def test_projected_tokens_are_for_whom_they_are_asked(shared: SharedClusters) ->
         await cluster.create(asks)
         assert (await output(cluster, "asks")).strip() == "['vault'] 7200 asks"
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_the_account_of_all_pods_comes_back(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         before = (cluster.witness.find(SERVICE_ACCOUNTS, "default") or {})["metadata"]["uid"]
         await cluster.delete(SERVICE_ACCOUNTS, "default")
 
@@ -149,4 +149,4 @@ def test_the_account_of_all_pods_comes_back(shared: SharedClusters) -> None:
         with pytest.raises(Refused, match="error looking up service account default/none"):
             await cluster.client.create(Ref(PODS, "default"), unknown)
 
-    shared.play([node("one")], scene, Setup(looks=(SERVICE_ACCOUNTS,)))
+    shared.play([node("one")], scenario, Setup(looks=(SERVICE_ACCOUNTS,)))

@@ -77,7 +77,7 @@ async def log_of(cluster: RealCluster, pod: Document) -> str:
 
 
 def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         trainer = {"command": [sys.executable, "-c", MEETING], "numNodes": 2, "numProcPerNode": 3}
         await cluster.create(train_job("pair", runtime="torch-distributed", trainer=trainer))
@@ -93,11 +93,11 @@ def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(shared
         await cluster.delete(TRAIN_JOBS, "pair", propagation="Background")
         await witness.until("all of it is gone", lambda: not witness.pods_of("pair") and not witness.all(JOB_SETS))
 
-    shared.play([node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scenario)
 
 
 def test_it_pauses_with_all_its_pods_and_goes_on(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(train_job("train", trainer={"numNodes": 2}))
         await witness.until("it runs", lambda: running(witness, "train", 2))
@@ -111,7 +111,7 @@ def test_it_pauses_with_all_its_pods_and_goes_on(shared: SharedClusters) -> None
         assert {each["spec"]["nodeName"] for each in pods} == {"two"}
         assert condition(witness, "train", "Suspended", "False")["reason"] == "Resumed"
 
-    shared.play([node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scenario)
 
 
 def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -
     trains = f"test -e {saved} && exit 0; sleep 1000000 & trap 'kill $!; touch {saved}; exit 1' TERM; wait"
     goes_on = f"until test -e {enough}; do sleep 0.05; done"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         gpus = {"limits": {"nvidia.com/gpu": 1}}
@@ -138,11 +138,11 @@ def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -
         assert (witness.find(JOBS, "train-node-0") or {})["status"].get("failed", 0) == 0
         await witness.until("it is told", lambda: witness.told("Resumed", "TrainJob", "train"))
 
-    play(tmp_path, [node("one", gpu="2")], scene)
+    play(tmp_path, [node("one", gpu="2")], scenario)
 
 
 def test_one_that_asks_for_it_fails_when_it_is_preempted(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         asks = {"understudy.dev/on-preemption": "fail"}
@@ -155,7 +155,7 @@ def test_one_that_asks_for_it_fails_when_it_is_preempted(shared: SharedClusters)
         assert failed["reason"] == "Preempted"
         assert "Job/default/hero" in failed["message"]
 
-    shared.play([node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scenario)
 
 
 def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tm
     fetches = replicated("dataset-initializer", "dataset-initializer", f'sleep 0.3; echo "$STORAGE_URI" > {data}')
     order = [{"name": "dataset-initializer", "status": "Complete"}]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(runtime("with-data", fetches, replicated("node", "trainer", dependsOn=order)))
         source = {"dataset": {"storageUri": "file://somewhere"}}
@@ -172,11 +172,11 @@ def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tm
         [trained] = [each for each in witness.pods_of("train") if "-node-" in each["metadata"]["name"]]
         assert await log_of(cluster, trained) == "file://somewhere\n"
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         answer = await cluster.client.request("GET", CLUSTER_TRAINING_RUNTIMES.path())
         there = {each["metadata"]["name"] for each in msgspec.json.decode(answer)["items"]}
@@ -189,4 +189,4 @@ def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(shared: Sha
         await cluster.create(runtime("late", replicated("node", "trainer")))
         await witness.until("it runs", lambda: running(witness, "early", 1))
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)

@@ -61,7 +61,7 @@ def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(shared: Share
     """Two jobs side by side on one node, both on the port of their kind."""
     program = [sys.executable, "-c", MEETING.format(where=WHERE[kind])]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         for name in ("red", "blue"):
             led = {"Master": role(program), "Worker": role(program, 2)}
@@ -71,7 +71,7 @@ def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(shared: Share
             [first] = [one for one in witness.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
             assert await log_of(cluster, first) == "met [1, 2]\n"
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def labels(pod: Document) -> Document:
@@ -120,7 +120,7 @@ def test_jobs_end_as_their_policies_say(shared: SharedClusters) -> None:
         (torch("swept", copy.deepcopy(done), role(STAYS), cleanPodPolicy="All"), "Succeeded", "successfully", set()),
     ]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         for document, *_ in jobs:
             await cluster.create(document)
@@ -135,7 +135,7 @@ def test_jobs_end_as_their_policies_say(shared: SharedClusters) -> None:
         told = await witness.until("how it ended", lambda: witness.told("ExitedWithCode", "PyTorchJob", "code"))
         assert told == ["Pod: default.code-worker-0 exited with code 3"]
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def is_left(witness: Witness, name: str, pods: set[str]) -> bool:
@@ -159,7 +159,7 @@ def test_a_worker_that_falls_is_started_again(
     waits = f"until test -e {up_again}; do sleep 0.02; done"
     falls = f"test -e {fallen} && touch {up_again} && exit 0; touch {fallen}; exit {code}"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("train", role(waits, 1, "Never"), role(falls, 1, restart), backoffLimit=3))
         await witness.until("it is done", lambda: has(witness, "train", "Succeeded"))
@@ -169,25 +169,25 @@ def test_a_worker_that_falls_is_started_again(
         told = witness.told("PyTorchJobRestarting", "PyTorchJob", "train")
         assert told == (["job train is restarting because Worker replica(s) failed."] if made_again else [])
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 def test_a_job_is_forgotten_when_its_time_is_over(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("brief", role("true"), role("true"), ttlSecondsAfterFinished=0))
         await witness.until("it is done", lambda: witness.told("PyTorchJobSucceeded", "PyTorchJob", "brief"))
         await witness.until("nothing is left", lambda: not witness.all(PODS) and not services_of(witness, "brief"))
         assert witness.find(PYTORCH_JOBS, "brief") is None
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 # Standing back
 
 
 def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("train", role(STAYS, 1, "Never"), role(STAYS, 2, "Never"), backoffLimit=0))
         before = await witness.until("it runs", lambda: running(witness, "train", 3))
@@ -203,7 +203,7 @@ def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(shared: Share
         assert not has(witness, "train", "Suspended")
         assert "restarts" not in status_of(witness, "train")
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
@@ -218,7 +218,7 @@ def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(shared: SharedClus
             roles = {"Master": role(program, 1, "Never", priority=name, gpus=1), "Worker": {**ranks, "replicas": 1}}
         return training(kind, name, roles, {"backoffLimit": 0})
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(gang("low", fails))
@@ -234,11 +234,11 @@ def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(shared: SharedClus
         await witness.until("low says so", lambda: has(witness, "low", "Running", kind))
         assert "restarts" not in status_of(witness, "low", kind)
 
-    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 def test_a_preempted_job_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         master, worker = role(STAYS, priority="low", gpus=1), role(STAYS, priority="low", gpus=1)
@@ -256,11 +256,11 @@ def test_a_preempted_job_that_asks_for_it_ends_instead(shared: SharedClusters) -
         assert not has(witness, "low", "Running")
         assert not witness.pods_of("low")
 
-    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 def test_an_elastic_job_gives_up_workers_and_grows_back(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         workers = {"Worker": role("echo $PET_NNODES;" + STAYS, 3, "Never", priority="low", gpus=1)}
@@ -279,7 +279,7 @@ def test_an_elastic_job_gives_up_workers_and_grows_back(tmp_path: Path) -> None:
         assert "restarts" not in status_of(witness, "elastic")
         assert has(witness, "elastic", "Running")
 
-    play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scene)
+    play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scenario)
 
 
 TOGETHER = """
@@ -311,7 +311,7 @@ def test_when_a_node_is_lost_a_spare_steps_in_and_who_fell_with_it_comes_again(t
     enough = tmp_path / "enough"
     rank = role([sys.executable, "-c", TOGETHER, str(enough)], 1, "Never", gpus=8)
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("train", rank, copy.deepcopy(rank), backoffLimit=0))
         before = await witness.until("it runs", lambda: running(witness, "train", 2))
@@ -326,7 +326,7 @@ def test_when_a_node_is_lost_a_spare_steps_in_and_who_fell_with_it_comes_again(t
         assert "restarts" not in status_of(witness, "train")
 
     spare = node("spare", gpu="8", labels={f"{PREFIX}spare": "keep"})
-    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8"), spare], scene)
+    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8"), spare], scenario)
 
 
 def anew(witness: Witness, before: list[Document]) -> list[Document]:
@@ -371,7 +371,7 @@ REFUSED: list[tuple[Callable[[Document], None], int, str]] = [
 def test_what_does_not_belong_there_is_refused(shared: SharedClusters) -> None:
     path = f"{PYTORCH_JOBS.path('default')}?fieldValidation=Strict"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         for spoil, code, words in REFUSED:
             document = torch("train", role("true"), role("true"))
             spoil(document)
@@ -381,4 +381,4 @@ def test_what_does_not_belong_there_is_refused(shared: SharedClusters) -> None:
             assert words in refused.value.message
         assert cluster.witness.all(PYTORCH_JOBS) == []
 
-    shared.play([node("one")], scene)
+    shared.play([node("one")], scenario)

@@ -99,7 +99,7 @@ def test_a_preempted_script_goes_on_from_where_it_was_and_ends_the_same(tmp_path
     calm, go = tmp_path / "calm", tmp_path / "go"
     calm.touch()
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(descent("calm", tmp_path / "model of calm", calm))
@@ -118,4 +118,4 @@ def test_a_preempted_script_goes_on_from_where_it_was_and_ends_the_same(tmp_path
         assert ends == undisturbed
         assert "restarts" not in status_of(witness, "disturbed")
 
-    play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scene)
+    play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scenario)

@@ -46,7 +46,7 @@ def pid_of(cluster: RealCluster, pod: Document) -> int:
 
 
 def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job())
         await witness.until("the job runs", lambda: running(witness, "train", 2))
@@ -69,7 +69,7 @@ def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) 
         await cluster.delete(PYTORCH_JOBS, "train", propagation="Background")
         await witness.until("no pod is left", lambda: not witness.all(PODS) or None)
 
-    play(tmp_path, NODES_OF_THE_STORY, scene)
+    play(tmp_path, NODES_OF_THE_STORY, scenario)
 
 
 def _another(witness: Witness, uid: str) -> Document | None:

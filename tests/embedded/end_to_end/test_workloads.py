@@ -54,7 +54,7 @@ def to_version(version: str) -> Document:
 
 
 def test_a_rolling_update_leaves_no_moment_with_too_few_pods(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
         await cluster.create(workload("Deployment", "web", replicas=3, strategy=rolling))
@@ -66,11 +66,11 @@ def test_a_rolling_update_leaves_no_moment_with_too_few_pods(tmp_path: Path) -> 
         status = (witness.find(DEPLOYMENTS, "web") or {})["status"]
         assert status["updatedReplicas"] == 3
 
-    play(tmp_path, NODES, scene, Setup(looks=(DEPLOYMENTS,)))
+    play(tmp_path, NODES, scenario, Setup(looks=(DEPLOYMENTS,)))
 
 
 def test_a_pod_that_loses_its_node_is_made_again_elsewhere(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(workload("Deployment", "web", replicas=2))
         first = await witness.until("two pods are ready", lambda: _both(witness))
@@ -82,7 +82,7 @@ def test_a_pod_that_loses_its_node_is_made_again_elsewhere(tmp_path: Path) -> No
 
         await witness.until("both run on the other node", moved)
 
-    play(tmp_path, NODES, scene, Setup(looks=(DEPLOYMENTS,)))
+    play(tmp_path, NODES, scenario, Setup(looks=(DEPLOYMENTS,)))
 
 
 def _both(witness: Witness) -> list[Document]:
@@ -96,7 +96,7 @@ def test_a_stateful_set_starts_in_order_keeps_its_files_and_is_updated_from_the_
     program = 'seen=$(cat "$DATA"/seen 2>/dev/null); echo "$HOSTNAME" > "$DATA"/seen; '
     program += f'echo "$HOSTNAME $seen" >> {order}; {STAYS}'
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         claim = {
             "metadata": {"name": "data"},
@@ -117,11 +117,11 @@ def test_a_stateful_set_starts_in_order_keeps_its_files_and_is_updated_from_the_
         updated = ["db-1 db-1", "db-0 db-0"]  # pods are ready when their processes run, which may be before they write
         await eventually_async(lambda: order.read_text().splitlines()[2:], until=lambda lines: lines == updated)
 
-    play(tmp_path, NODES, scene, Setup(looks=(STATEFUL_SETS,)))
+    play(tmp_path, NODES, scenario, Setup(looks=(STATEFUL_SETS,)))
 
 
 def test_a_cron_job_makes_up_for_the_last_time_it_missed(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         container = {"name": "main", "image": "sh", "command": ["sh", "-c", "true"]}
         template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}}
@@ -139,7 +139,7 @@ def test_a_cron_job_makes_up_for_the_last_time_it_missed(tmp_path: Path) -> None
         await witness.until("it is told", lambda: witness.told("SawCompletedJob", "CronJob", "tick"))
         await cluster.patch(CRON_JOBS, "tick", {"spec": {"suspend": True}})
 
-    play(tmp_path, NODES, scene, Setup(looks=(CRON_JOBS,)))
+    play(tmp_path, NODES, scenario, Setup(looks=(CRON_JOBS,)))
 
 
 def _status(witness: Witness) -> Document:

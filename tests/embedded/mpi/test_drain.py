@@ -22,7 +22,7 @@ def test_ranks_can_save_before_their_worker_ends(tmp_path: Path) -> None:
         f"touch {tmp_path}/up.$WORKER; wait"
     )
 
-    async def scene() -> int:
+    async def scenario() -> int:
         workers = Workers("w0", "w1")
         options = Options(("sh", "-c", program))
         async with workers.at(tmp_path) as worker_exec, asyncio.timeout(60):
@@ -35,7 +35,7 @@ def test_ranks_can_save_before_their_worker_ends(tmp_path: Path) -> None:
             assert (tmp_path / "saved.w1").exists()
             return await run
 
-    assert asyncio.run(scene()) == LOST_WORKER
+    assert asyncio.run(scenario()) == LOST_WORKER
     assert (tmp_path / "saved.w0").exists()  # SIGTERM from mpirun, since it has lost its peer
 
 

@@ -26,14 +26,16 @@ async def seen(path: Path) -> None:
     await eventually_async(lambda: path.exists())
 
 
-def play(folder: Path, options: Options, workers: Workers, scene: Callable[[], Awaitable[None]] | None = None) -> int:
-    """Runs mpirun beside a scene; returns its exit code."""
+def play(
+    folder: Path, options: Options, workers: Workers, scenario: Callable[[], Awaitable[None]] | None = None
+) -> int:
+    """Runs mpirun beside a scenario; returns its exit code."""
 
     async def played() -> int:
         async with workers.at(folder, patience=2.0) as worker_exec:
             run = asyncio.create_task(MpiRun(options, worker_exec, {"MORE": "told"}).run(place_ranks(options, HOSTS)))
-            if scene is not None:
-                await scene()
+            if scenario is not None:
+                await scenario()
             async with asyncio.timeout(60):
                 return await run
 
@@ -74,13 +76,13 @@ def test_a_lost_worker_is_told_apart_from_a_failure(tmp_path: Path, capfd: pytes
     )
     workers = Workers("w0", "w1")
 
-    async def scene() -> None:
+    async def scenario() -> None:
         await seen(up)
         down.touch()
         await asyncio.sleep(0)
         workers.lose("w1")
 
-    assert play(tmp_path, sh(program), workers, scene) == LOST_WORKER
+    assert play(tmp_path, sh(program), workers, scenario) == LOST_WORKER
     assert "mpirun: w1: the worker is gone" in capfd.readouterr().err
 
 
@@ -92,12 +94,12 @@ def test_signals_are_passed_on_and_waited_for(tmp_path: Path, number: signal.Sig
         f"touch {tmp_path}/up.$OMPI_COMM_WORLD_RANK; wait"
     )
 
-    async def scene() -> None:
+    async def scenario() -> None:
         for rank in range(3):
             await seen(tmp_path / f"up.{rank}")
         os.kill(os.getpid(), number)
 
-    assert play(tmp_path, sh(program), Workers("w0", "w1"), scene) == 128 + number
+    assert play(tmp_path, sh(program), Workers("w0", "w1"), scenario) == 128 + number
     assert all((tmp_path / f"saved.{rank}").exists() for rank in range(3))
 
 
@@ -105,12 +107,12 @@ def test_a_worker_that_does_not_run_yet_is_awaited(tmp_path: Path) -> None:
     workers = Workers("w0")
     started = tmp_path / "started"
 
-    async def scene() -> None:
+    async def scenario() -> None:
         await eventually_async(lambda: workers.asked.count("w1") >= 2)
         assert not started.exists()  # no rank starts before all workers run
         workers.up.add("w1")
 
-    assert play(tmp_path, sh(f"touch {started}"), workers, scene) == 0
+    assert play(tmp_path, sh(f"touch {started}"), workers, scenario) == 0
 
 
 def test_a_worker_that_never_comes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -127,11 +129,11 @@ def test_a_worker_that_is_leaving_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_signal_before_anything_has_started(tmp_path: Path) -> None:
     workers = Workers("w0")
 
-    async def scene() -> None:
+    async def scenario() -> None:
         await eventually_async(lambda: workers.asked.count("w1"))
         os.kill(os.getpid(), signal.SIGTERM)
 
-    assert play(tmp_path, sh("true"), workers, scene) == 143
+    assert play(tmp_path, sh("true"), workers, scenario) == 143
 
 
 def test_a_time_limit(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_host_and_command(line: str, expected: tuple[str, str]) -> None:
 def test_a_remote_command_with_streams_and_exit_code(tmp_path: Path) -> None:
     shell = install(tmp_path / "programs", tmp_path / "agent.sock") / REMOTE_SHELL
 
-    async def scene() -> tuple[int | None, bytes, bytes]:
+    async def scenario() -> tuple[int | None, bytes, bytes]:
         async with Workers("w0").at(tmp_path), asyncio.timeout(60):
             process = await asyncio.create_subprocess_exec(
                 shell, "w0.train.default.svc", "read line; echo $WORKER $line;", "echo oh >&2; exit 3",
@@ -42,4 +42,4 @@ def test_a_remote_command_with_streams_and_exit_code(tmp_path: Path) -> None:
             out, err = await process.communicate(b"hello\n")
             return process.returncode, out, err
 
-    assert asyncio.run(scene()) == (3, b"w0 hello\n", b"oh\n")
+    assert asyncio.run(scenario()) == (3, b"w0 hello\n", b"oh\n")

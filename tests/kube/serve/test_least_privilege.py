@@ -184,7 +184,7 @@ def test_the_shipped_roles_are_enough(
     kubectl("label", "namespace", namespace, "understudy.dev/schedule=true")
     nodes.add(f"{namespace}-a", f"{namespace}-b")
 
-    async def story() -> None:
+    async def steps() -> None:
         await opted_in(stage)
         async with serving(account) as forbidden:
             await seats_and_preempts(stage)
@@ -193,5 +193,5 @@ def test_the_shipped_roles_are_enough(
             await mends(stage, nodes)
         assert forbidden == []
 
-    asyncio.run(story())
+    asyncio.run(steps())
     assert "cannot follow" not in caplog.text

@@ -119,7 +119,7 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         ]
         return begins, ends
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(config_map(framework), yaml.safe_load((EXAMPLES / "claim.yaml").read_text()))
@@ -144,4 +144,4 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         job: Any = witness.find(KINDS["kubeflow.org/v1", kind], "disturbed")
         assert f"{PREFIX}last-checkpoint" in job["metadata"]["annotations"]
 
-    play(tmp_path, [node(one, gpu="1") for one in ("one", "two", "three")], scene)
+    play(tmp_path, [node(one, gpu="1") for one in ("one", "two", "three")], scenario)

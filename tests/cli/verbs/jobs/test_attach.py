@@ -11,7 +11,7 @@ from understudy.cli.verbs.jobs.attach import ExecRequest, exit_code
 
 
 def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_code(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("two", pods=2), job("waits", gpus=1))
         await witness.until("it runs", lambda: _phases(witness, "two") == ["Running", "Running"])
@@ -27,7 +27,7 @@ def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_
         assert waits.code == 1
         assert "does not run, it is PENDING" in waits.err
 
-    shared.play([node("n-0")], scene)
+    shared.play([node("n-0")], scenario)
 
 
 def _phases(witness: Witness, name: str) -> list[str]:

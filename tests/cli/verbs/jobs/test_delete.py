@@ -27,7 +27,7 @@ async def names(cluster: RealCluster) -> set[str]:
 
 
 def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("first"), jobset("second", 2, job("template")), job("third"))
         await running(cluster, "first", "second", "third")
         first = msgspec.json.decode(await cluster.client.get(Ref(JOBS, "default", "first")))["metadata"]
@@ -51,11 +51,11 @@ def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(shared: Sh
         assert await shows(cluster, "delete", "--all") == ["job.batch/third deleted"]
         assert await names(cluster) == set()
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def test_waiting_ends_when_time_is_up(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("deaf", program=STUBBORN), job("other"))
         await running(cluster, "deaf", "other")
         [pod] = cluster.witness.pods_of("deaf")
@@ -67,11 +67,11 @@ def test_waiting_ends_when_time_is_up(shared: SharedClusters) -> None:
         await cluster.client.delete(Ref(PODS, "default", pod["metadata"]["name"]), grace=0)
         await cluster.witness.until("it is gone", lambda: not cluster.witness.pods_of("deaf"))
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def test_only_jobs_that_ended_long_enough_ago_are_pruned(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("good", program="exit 0"), job("bad", program="exit 1"), job("runs", program=STAYS))
         await cluster.create({**job("paused"), "spec": {**job("paused")["spec"], "suspend": True}})
         witness = cluster.witness
@@ -86,7 +86,7 @@ def test_only_jobs_that_ended_long_enough_ago_are_pruned(shared: SharedClusters)
         assert [line.rpartition(" with Age ")[0] for line in pruned] == ["Delete job bad", "Delete job good"]
         assert await names(cluster) == {"job.batch/runs", "job.batch/paused"}
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def ended(cluster: RealCluster, name: str) -> bool:

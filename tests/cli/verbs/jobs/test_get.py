@@ -31,7 +31,7 @@ def without_times(lines: list[str]) -> list[str]:
 def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
         assert (await shows(cluster, "top", "node"))[4:] == [
@@ -83,7 +83,7 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
         await witness.until("the books say so", lambda: len(witness.told("Resumed", "Job", "medium")) >= 2)
         assert any("it went on, on 192.168.0.23." in line for line in await shows(cluster, "why", "medium"))
 
-    shared.play(example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scenario)
 
 
 def _completed(witness: Witness, name: str) -> bool:
@@ -94,7 +94,7 @@ def _completed(witness: Witness, name: str) -> bool:
 def test_jobs_of_every_origin_in_every_form(tmp_path: Path) -> None:
     """A JobSet is one job, whatever it makes of itself; its nodes share the address of this machine."""
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(jobset("set", 2, job("any", pods=2, gpus=1)), job("lone", gpus=1), job("set-2", gpus=8))
         pods = await witness.until("the set runs", lambda: running(witness, "set", 4))
@@ -129,7 +129,7 @@ def test_jobs_of_every_origin_in_every_form(tmp_path: Path) -> None:
         assert (await shows(cluster, "get", "set", "-T", "jobset"))[0] == "STATUS: RUNNING"
         assert "did you mean n-1 or n-0?" in await refuses(cluster, "top", "node", "n-7")
 
-    play(tmp_path, [node("n-0", gpu="4"), node("n-1", gpu="2")], scene)
+    play(tmp_path, [node("n-0", gpu="4"), node("n-1", gpu="2")], scenario)
 
 
 MPI = {"replicas": 1, "template": spec_of("Job", gpus=1, priority="medium")["template"]}

@@ -68,7 +68,7 @@ def _spec(resource: Resource, program: str) -> Document:
 
 
 def test_every_kind_is_listed_shown_and_read_alike(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         assert await shows(cluster, "list") == ["NAME  STATUS  TRAINER  AGE  NODE"]
         assert await shows(cluster, "events") == ["No events."]
@@ -87,7 +87,7 @@ def test_every_kind_is_listed_shown_and_read_alike(shared: SharedClusters) -> No
             assert (await shows(cluster, "why", name))[0].startswith(f"{kind} default/{name} ")
             assert len(await shows(cluster, "events", name)) > 4
 
-    shared.play([node("n-0")], scene)
+    shared.play([node("n-0")], scenario)
 
 
 def _running(pods: list[Document]) -> int:

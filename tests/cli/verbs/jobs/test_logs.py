@@ -25,7 +25,7 @@ def test_logs_of_every_instance_while_it_runs_and_after(shared: SharedClusters, 
     go_on = tmp_path / "go-on"
     program = f"echo I am $JOB_COMPLETION_INDEX; echo two; until test -e {go_on}; do sleep 0.05; done; echo end"
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(jobset("set", 1, job("any", pods=2, program=program)))
         await witness.until("it runs", lambda: pods(witness, "set", "Running", 2))
@@ -48,7 +48,7 @@ def test_logs_of_every_instance_while_it_runs_and_after(shared: SharedClusters, 
         await witness.until("it has ended", lambda: pods(witness, "set", "Succeeded", 2))
         assert (await shows(cluster, "logs", "set"))[-1] == "end"
 
-    shared.play([node("n-0")], scene)
+    shared.play([node("n-0")], scenario)
 
 
 def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path:
     again["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
     again["spec"]["backoffLimit"] = 3
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.cordon("n-1")
         await cluster.create(again, job("fails", program="echo last words; exit 1"))
@@ -78,7 +78,7 @@ def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path:
         waiting.terminate()
         await waiting.wait()
 
-    play(tmp_path, [node("n-0"), node("n-1", gpu="1")], scene)
+    play(tmp_path, [node("n-0"), node("n-1", gpu="1")], scenario)
 
 
 def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
     low = jobset("low", 1, job("any", "low", pods=2, gpus=1, program=program))
     fails = job("fails", "low", gpus=2, program=program, on_preemption="fail")
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(low)
@@ -121,7 +121,7 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
         listed = await shows(cluster, "get", "fails")
         assert (listed[0], listed[-1].split()[1], listed[-1].split()[-1]) == ("STATUS: FAILED", "FAILED", "n-0")
 
-    play(tmp_path, [node("n-0", gpu="2")], scene)
+    play(tmp_path, [node("n-0", gpu="2")], scenario)
 
 
 def took_over(witness: Witness, name: str, victim: str) -> bool:

@@ -35,7 +35,7 @@ def words(line: str) -> list[str]:
 
 
 def test_a_spare_is_lent_recalled_and_refilled(home: Path, tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         until = cluster.witness.until
         await cluster.priorities(low=100, high=300)
         rule = f"rule 1: 1 node per {RACK}, r1: wanted 1, have"
@@ -71,4 +71,4 @@ def test_a_spare_is_lent_recalled_and_refilled(home: Path, tmp_path: Path) -> No
         assert other.endswith("wanted 1, have 0 (1 missing: no node has its labels)")
         assert (await refuses(cluster, "spares", "--settings", "none.yaml")).startswith("none.yaml: ")
 
-    play(home, NODES, scene, KEEPS_ONE)
+    play(home, NODES, scenario, KEEPS_ONE)

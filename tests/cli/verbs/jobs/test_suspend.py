@@ -22,7 +22,7 @@ def runs(cluster: RealCluster, name: str, count: int = 1) -> bool:
 
 
 def test_jobs_pause_and_go_on_as_their_owner_says(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(jobset("pair", 2, job("template", gpus=1)), job("done", program="exit 0"))
         await cluster.witness.until("it runs", lambda: runs(cluster, "pair", 2))
         title = "jobset.jobset.x-k8s.io/pair"
@@ -35,7 +35,7 @@ def test_jobs_pause_and_go_on_as_their_owner_says(shared: SharedClusters) -> Non
         assert await shows(cluster, "resume", "done") == ["job.batch/done is not suspended: it has finished"]
         assert "job.batch/done has finished" in await refuses(cluster, "suspend", "done")
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared: SharedClusters) -> None:
@@ -45,7 +45,7 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared
     torch = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "torch"}}
     first = {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MPIJob", "metadata": {"name": "first"}}
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create({**torch, "spec": {"pytorchReplicaSpecs": roles}})
         await cluster.create({**first, "spec": {"replicas": 1, "template": {"spec": pod_spec("", 0, STAYS)}}})
         await cluster.witness.until("it runs", lambda: runs(cluster, "torch", 2))
@@ -59,11 +59,11 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared
         assert await shows(cluster, "delete", "first", "torch") == deleted
         assert list(pod_processes.running_containers(cluster.folder)) == []
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=100)
         await cluster.create(job("modest", "low", gpus=4))
@@ -83,11 +83,11 @@ def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(sha
         assert await shows(cluster, "resume", "modest", "--wait") == ["job.batch/modest resumed"]
         await witness.until("modest runs again", lambda: runs(cluster, "modest"))
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def test_waiting_for_a_job_that_has_no_room_ends(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         body = job("large", gpus=8)
         await cluster.create({**body, "spec": {**body["spec"], "suspend": True}})
         said = await typed(cluster, "resume", "large", "--wait", "--timeout", "500ms")
@@ -95,7 +95,7 @@ def test_waiting_for_a_job_that_has_no_room_ends(shared: SharedClusters) -> None
         assert "to run; `understudy why large` tells why" in said.err
         assert await shows(cluster, "suspend", "large", "--wait") == ["job.batch/large suspended"]
 
-    shared.play(NODES, scene)
+    shared.play(NODES, scenario)
 
 
 def ended(cluster: RealCluster, name: str) -> bool:

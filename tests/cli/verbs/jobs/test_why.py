@@ -40,7 +40,7 @@ def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.Mo
     nodes = [node(name, gpu="1", labels={POOL: name}) for name in ("kept", "taken", "lemon")]
     nodes += [node(name, gpu="1", labels={POOL: "mass"}) for name in ("m1", "m2")]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         now, until = time.time(), cluster.witness.until
         await cluster.priorities(low=1, high=2)
 
@@ -68,7 +68,7 @@ def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.Mo
         assert "it could not be made whole: mass failure: 1 of 2 nodes of mass turned bad at once, until " in line
         assert running(cluster, "wide") == seat
 
-    play(tmp_path / "clusters", nodes, scene, GUARDS)
+    play(tmp_path / "clusters", nodes, scenario, GUARDS)
 
 
 def running(cluster: RealCluster, name: str) -> str:
@@ -82,7 +82,7 @@ def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_
     loop["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
     loop["spec"]["backoffLimit"] = 20
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(loop, job("unranked", "urgent"))
         await cluster.witness.until("it crashes again and again", lambda: crash_loop(cluster))
         said = await shows(cluster, "why", "loop")
@@ -100,7 +100,7 @@ def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_
         no_log = await typed(cluster, "logs", "unranked")
         assert (no_log.code, "`understudy priority create urgent" in no_log.err) == (1, True)
 
-    play(tmp_path, [node("n-0")], scene)
+    play(tmp_path, [node("n-0")], scenario)
 
 
 def crash_loop(cluster: RealCluster) -> bool:
@@ -116,7 +116,7 @@ def test_a_program_that_does_not_exist_and_a_failed_init_container(tmp_path: Pat
     first = {"name": "init-code", "image": "any", "command": ["sh", "-c", "echo no such host; exit 128"]}
     cloned["spec"]["template"]["spec"]["initContainers"] = [first]
 
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(absent, cloned)
         await cluster.witness.until("both failed", lambda: all(phases(cluster, name) for name in ("absent", "cloned")))
         assert any("there is no program pythonn" in line for line in await shows(cluster, "why", "absent"))
@@ -128,7 +128,7 @@ def test_a_program_that_does_not_exist_and_a_failed_init_container(tmp_path: Pat
         log = await typed(cluster, "logs", "cloned")
         assert (log.out, "the init container init-code, which failed" in log.err) == ("no such host\n", True)
 
-    play(tmp_path, [node("n-0")], scene)
+    play(tmp_path, [node("n-0")], scenario)
 
 
 def phases(cluster: RealCluster, name: str) -> bool:

@@ -20,7 +20,7 @@ def seats(cluster: RealCluster, name: str) -> list[str]:
 
 
 def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("train", gpus=3))
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
         lines = [line.split() for line in await shows(cluster, "node", "list")]
@@ -34,11 +34,11 @@ def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None
             ("b", "healthy", 0),
         ]
 
-    shared.play(TWO, scene)
+    shared.play(TWO, scenario)
 
 
 def test_a_cordoned_node_gets_nothing_new(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         assert await shows(cluster, "node", "cordon", "a") == ["node/a cordoned"]
         assert await shows(cluster, "node", "cordon", "a", "b") == ["node/a already cordoned", "node/b cordoned"]
         assert (await shows(cluster, "node", "list"))[1].split()[1] == "Ready,SchedulingDisabled"
@@ -48,11 +48,11 @@ def test_a_cordoned_node_gets_nothing_new(shared: SharedClusters) -> None:
         assert await shows(cluster, "node", "uncordon", "b") == ["node/b uncordoned"]
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["b"])
 
-    shared.play(WITHOUT_SPARE, scene)
+    shared.play(WITHOUT_SPARE, scenario)
 
 
 def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClusters) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         body, bare = job("train", gpus=4), lone_pod("bare")
         body["spec"]["backoffLimit"] = 3  # an eviction counts as a failure, as in Kubernetes
@@ -71,11 +71,11 @@ def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClus
         assert (await shows(cluster, "node", "drain", home))[-1] == f"node/{home} drained"
         await witness.until("it moved", lambda: seats(cluster, "train") not in ([home], []))
 
-    shared.play(WITHOUT_SPARE, scene)
+    shared.play(WITHOUT_SPARE, scenario)
 
 
 def test_a_drain_waits_for_budgets(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("train", gpus=4), budget("keep", "train", 1))
         await witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
@@ -92,4 +92,4 @@ def test_a_drain_waits_for_budgets(tmp_path: Path) -> None:
         assert (rest.code, rest.out) == (0, "node/a drained\n")
         assert "a" not in seats(cluster, "train")
 
-    play(tmp_path, [node("a", gpu="4"), node("b")], scene)
+    play(tmp_path, [node("a", gpu="4"), node("b")], scenario)

@@ -50,7 +50,7 @@ def seat(cluster: RealCluster, but: str = "") -> str:
 def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
     home: Path, how: str, told: str, status: str, why: str
 ) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
@@ -72,11 +72,11 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
             "it takes seats", lambda: {p["spec"].get("nodeName") for p in witness.pods_of("again")} == {first}
         )
 
-    play(home, TWO, scene)
+    play(home, TWO, scenario)
 
 
 def test_a_node_that_vanishes_stays_away_until_it_recovers(home: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         witness = cluster.witness
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
@@ -87,16 +87,16 @@ def test_a_node_that_vanishes_stays_away_until_it_recovers(home: Path) -> None:
         assert witness.find(NODES, first) is None
         assert await shows(cluster, "node", "recover", first) == [f"node/{first} is ready"]
 
-    play(home, TWO, scene)
+    play(home, TWO, scenario)
 
 
 def test_a_healthy_node_recovers_at_once_and_unknown_ones_not_at_all(home: Path) -> None:
-    async def scene(cluster: RealCluster) -> None:
+    async def scenario(cluster: RealCluster) -> None:
         assert await shows(cluster, "node", "recover", "a") == ["node/a is ready"]
         assert "no node 'c'" in await refuses(cluster, "node", "fail", "a", "c")
         assert (await shows(cluster, "node", "list"))[1].split()[1] == "Ready", "the one before it did not fail either"
 
-    play(home, TWO, scene)
+    play(home, TWO, scenario)
 
 
 @pytest.mark.parametrize("verb", ["fail", "recover"])

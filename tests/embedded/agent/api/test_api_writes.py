@@ -22,18 +22,18 @@ STATUS_WRITE = ("patch", "/api/v1/namespaces/default/pods/p/status")
 SUBJECT = EventSubject("Pod", "p", "u", "default", node="n")
 
 
-def telling(scene: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -> None:
+def telling(scenario: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -> None:
     async def whole() -> None:
         cluster = FakeCluster()
         await cluster.create(Ref(PODS, "default"), POD)
-        await scene(cluster, PodStatusManager(cluster, decode_pod(msgspec.json.encode(POD))))
+        await scenario(cluster, PodStatusManager(cluster, decode_pod(msgspec.json.encode(POD))))
 
     asyncio.run(whole())
 
 
 class TestStatuses:
     def test_only_a_changed_status_is_written(self) -> None:
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             for phase in ("Pending", "Running", "Running"):
                 status_manager.set_status({"phase": phase})
             await status_manager.settled()
@@ -42,28 +42,28 @@ class TestStatuses:
             await status_manager.settled()
             assert cluster.writes.count(STATUS_WRITE) == 1
 
-        telling(scene)
+        telling(scenario)
 
     def test_a_delayed_status_is_replaced_by_a_newer_one(self) -> None:
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.set_status({"phase": "Pending"}, later=True)
             status_manager.set_status({"phase": "Running"})
             await status_manager.settled()
             assert cluster.writes.count(STATUS_WRITE) == 1
 
-        telling(scene)
+        telling(scenario)
 
     def test_a_delayed_status_is_written_in_the_end(self) -> None:
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.set_status({"phase": "Pending"}, later=True)
             await cluster.until(lambda: STATUS_WRITE in cluster.writes)
 
-        telling(scene)
+        telling(scenario)
 
     def test_a_status_is_written_once_the_api_is_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(status_manager, "_FIRST_PAUSE", 0.01)
 
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             cluster.reachable = False
             status_manager.set_status({"phase": "Running"})
             await cluster.knocked.wait()
@@ -71,27 +71,27 @@ class TestStatuses:
             await status_manager.settled()
             assert cluster.pod("p")["status"]["phase"] == "Running"
 
-        telling(scene)
+        telling(scenario)
 
     def test_nothing_is_written_on_another_pod_of_the_same_name(self) -> None:
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             cluster.pod("p")["metadata"]["uid"] = "another"
             status_manager.set_status({"phase": "Failed"})
             await status_manager.settled()
             await status_manager.remove()
             assert cluster.pod("p")["status"] == {}
 
-        telling(scene)
+        telling(scenario)
 
     def test_a_stopped_status_manager_writes_nothing(self) -> None:
-        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+        async def scenario(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.stop()
             status_manager.set_status({"phase": "Failed"})
             await status_manager.settled()
             await status_manager.remove()
             assert cluster.pod("p")["status"] == {}
 
-        telling(scene)
+        telling(scenario)
 
 
 def events(cluster: FakeCluster) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def events(cluster: FakeCluster) -> list[dict[str, Any]]:
 
 class TestEvents:
     def test_an_event_has_all_fields_that_clients_read(self) -> None:
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             (event,) = events(cluster)
@@ -110,12 +110,12 @@ class TestEvents:
             assert event["firstTimestamp"] == event["lastTimestamp"] == "1970-01-01T00:00:00Z"
             assert (event["count"], event["type"], event["metadata"]["namespace"]) == (1, "Normal", "default")
 
-        recording(scene)
+        recording(scenario)
 
     def test_an_invalid_event_is_logged_and_the_next_one_is_recorded(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             create = cluster.create
 
             async def refusing(ref: Ref, body: dict[str, Any]) -> None:
@@ -129,10 +129,10 @@ class TestEvents:
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Second"])
             assert "event First of p is not recorded: reason: not today" in caplog.text
 
-        recording(scene)
+        recording(scenario)
 
     def test_repeated_events_raise_a_count(self) -> None:
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             for moment in (0.0, 1.0, 2.0, 9.0):
                 clock[0] = moment
                 recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
@@ -141,10 +141,10 @@ class TestEvents:
             assert events(cluster)[0]["lastTimestamp"] == "1970-01-01T00:00:09Z"
 
         clock = [0.0]
-        recording(scene, lambda: clock[0])
+        recording(scenario, lambda: clock[0])
 
     def test_a_repeated_event_that_was_deleted_is_created_again(self) -> None:
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             cluster.objects.clear()
@@ -153,12 +153,12 @@ class TestEvents:
             await cluster.until(lambda: [event["count"] for event in events(cluster)] == [1])
 
         clock = [0.0]
-        recording(scene, lambda: clock[0])
+        recording(scenario, lambda: clock[0])
 
     def test_events_wait_for_an_unreachable_server(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             cluster.reachable = False
             for reason in ("First", "Second"):
                 recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
@@ -166,12 +166,12 @@ class TestEvents:
             cluster.reachable = True
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
 
-        recording(scene)
+        recording(scenario)
 
     def test_an_event_whose_answer_was_lost_exists_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             create, answers = cluster.create, iter([False, True, True])
 
             async def losing(ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
@@ -185,27 +185,27 @@ class TestEvents:
                 recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
 
-        recording(scene)
+        recording(scenario)
 
     def test_a_refused_event_does_not_block_the_next(self) -> None:
-        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Heard", ""))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Known", "Heard"])
 
-        recording(scene)
+        recording(scenario)
 
 
 def recording(
-    scene: Callable[[FakeCluster, EventRecorder], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
+    scenario: Callable[[FakeCluster, EventRecorder], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
 ) -> None:
     async def whole() -> None:
         cluster = FakeCluster()
         recorder = EventRecorder(cluster, now)
         recorder.start()
         try:
-            await scene(cluster, recorder)
+            await scenario(cluster, recorder)
         finally:
             await recorder.close()
 
@@ -214,7 +214,7 @@ def recording(
 
 class TestSources:
     def test_concurrent_reads_of_one_object_are_one_request(self) -> None:
-        async def scene() -> None:
+        async def scenario() -> None:
             cluster = Counting()
             await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
             library = ConfigReader(cluster)
@@ -224,10 +224,10 @@ class TestSources:
             await library.fetch("default", [config_map("c")])
             assert cluster.asked == 2, "who asks later is told what holds then"
 
-        asyncio.run(scene())
+        asyncio.run(scenario())
 
     def test_the_last_data_is_used_while_the_api_is_unreachable(self) -> None:
-        async def scene() -> None:
+        async def scenario() -> None:
             cluster = Counting()
             await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
             library = ConfigReader(cluster)
@@ -237,7 +237,7 @@ class TestSources:
             with pytest.raises(Unreachable):
                 await library.fetch("default", [config_map("other")])
 
-        asyncio.run(scene())
+        asyncio.run(scenario())
 
 
 class Counting(FakeCluster):

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario, state
 from understudy.embedded.agent.api.pod_types import decode_pod
 from understudy.embedded.agent.containers.control_groups import (
     ROOT,
@@ -74,7 +74,7 @@ def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
 
 @may_limit
 def test_a_container_over_its_memory_limit_is_oom_killed(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {"name": "main", "command": HUNGRY, "resources": {"limits": {"memory": "50Mi"}}}
         await world.create_pod("hungry", {"containers": [main], "restartPolicy": "Never"})
         terminated = state(await world.phase("hungry", "Failed"))["state"]["terminated"]
@@ -83,20 +83,20 @@ def test_a_container_over_its_memory_limit_is_oom_killed(tmp_path: Path) -> None
         assert list(ROOT.glob(f"*/{base}")) or list(ROOT.glob(base))
         assert not list(ROOT.glob(f"**/{base}/uid-*")), "the group goes with the container"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
     assert not list(ROOT.glob(f"*/{group_base(ClusterFolder(tmp_path))}")), "and the agent leaves none behind"
 
 
 @may_limit
 def test_a_container_gets_no_more_cpu_than_its_limit(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         group = "$(sed -n 's/^[0-9]*:\\(cpu\\|\\):\\(.*understudy.*\\)/\\2/p' /proc/self/cgroup)"
         script = f"cat /sys/fs/cgroup{group}/cpu.max /sys/fs/cgroup/cpu{group}/cpu.cfs_quota_us 2>/dev/null"
         main = {"name": "main", "command": ["sh", "-c", script], "resources": {"limits": {"cpu": "250m"}}}
         uid = await world.create_pod("modest", {"containers": [main]})
         assert "25000" in await world.logged(uid, "\n")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_without_control_groups_memory_is_limited_by_the_process(
@@ -104,14 +104,14 @@ def test_without_control_groups_memory_is_limited_by_the_process(
 ) -> None:
     monkeypatch.setattr("understudy.embedded.agent.containers.machine.control_groups", lambda _: None)
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {"name": "main", "command": HUNGRY, "resources": {"limits": {"memory": "50Mi", "cpu": "1"}}}
         uid = await world.create_pod("hungry", {"containers": [main], "restartPolicy": "Never"})
         await world.phase("hungry", "Failed")
         assert "MemoryError" in await world.log(uid)
         assert "LimitsNotHeld" in dict(world.cluster.events("hungry"))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_group_that_cannot_be_joined_is_reported_and_the_container_runs(
@@ -131,10 +131,10 @@ def test_a_group_that_cannot_be_joined_is_reported_and_the_container_runs(
 
     monkeypatch.setattr("understudy.embedded.agent.containers.machine.control_groups", lambda _: Broken())
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("free", "exit 0")
         await world.phase("free", "Succeeded")
         await world.cluster.until(lambda: "NotAsAsked" in dict(world.cluster.events("free")))
         assert "its limits are not held" in dict(world.cluster.events("free"))["NotAsAsked"]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

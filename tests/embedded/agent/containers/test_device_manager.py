@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, node, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, node, run_scenario
 from understudy.embedded.agent.api.pod_types import Pod, decode_pod
 from understudy.embedded.agent.containers.device_manager import DeviceManager, DevicesExhausted, device_variables
 
@@ -103,7 +103,7 @@ def test_each_vendor_has_its_variables(resource: str, names: list[str]) -> None:
 
 
 def test_pods_see_their_devices_and_no_others(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = 'echo "$CUDA_VISIBLE_DEVICES|$NVIDIA_VISIBLE_DEVICES"; sleep 1000'
         asking = {"limits": {GPU: "2"}}
         one = {"name": "main", "command": ["sh", "-c", script], "resources": asking}
@@ -116,11 +116,11 @@ def test_pods_see_their_devices_and_no_others(tmp_path: Path) -> None:
         third = await world.create_pod("third", {"containers": [none]})
         assert await world.logged(third, "\n") == "|void\n"
 
-    run_scene(tmp_path, scene, nodes=(node(**{GPU: "4"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{GPU: "4"}),))
 
 
 def test_a_pod_waits_for_devices_of_a_pod_that_ends(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         command = ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 1000"]
         main = {"name": "main", "command": command, "resources": {"limits": {GPU: "1"}}}
         holder = await world.create_pod("holder", {"containers": [main]})
@@ -130,4 +130,4 @@ def test_a_pod_waits_for_devices_of_a_pod_that_ends(tmp_path: Path) -> None:
         await world.delete("holder", grace=5)
         assert await world.logged(waiter, "\n") == "0\n"
 
-    run_scene(tmp_path, scene, nodes=(node(**{GPU: "1"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{GPU: "1"}),))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from understudy.embedded.agent.containers import machine
 from understudy.embedded.agent.containers.launch_spec import relocated
 from understudy.embedded.shim import messages
@@ -35,16 +35,16 @@ def test_paths_below_a_mount_point_move(text: str, expected: str) -> None:
 
 
 def test_a_variable_names_the_folder_of_the_service_account(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("one", "cat $UNDERSTUDY_SERVICE_ACCOUNT/token $UNDERSTUDY_SERVICE_ACCOUNT/namespace")
         await world.phase("one", "Succeeded", "Failed")
         assert await world.log(uid) == "secretdefault"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_volumes_are_found_by_rewritten_paths(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {
             "name": "main",
             "command": [
@@ -70,11 +70,11 @@ def test_volumes_are_found_by_rewritten_paths(tmp_path: Path) -> None:
         assert (one, two) == ("in", "out")
         assert '"/understudy-flat/v":' in mounts
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_values_that_are_names_of_pods_become_their_addresses(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("master", "sleep 1000", subdomain="ring")
         pod = await world.phase("master", "Running")
         address = pod["status"]["podIP"]
@@ -84,4 +84,4 @@ def test_values_that_are_names_of_pods_become_their_addresses(tmp_path: Path) ->
         await world.phase("worker", "Succeeded", "Failed")
         assert await world.log(uid) == f"{address} http://{address}:80\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario, state
 from tests.eventually import eventually_async
 from understudy.embedded.agent.api.pod_types import (
     Container,
@@ -69,7 +69,7 @@ async def _never(*_: object) -> CheckResult:
     ],
 )
 def test_http_checks(line: bytes, passed: bool, message: str) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         handle, asked = answering(line)
         async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
@@ -81,7 +81,7 @@ def test_http_checks(line: bytes, passed: bool, message: str) -> None:
             assert await run_check(TcpSocketAction(port), container, "127.0.0.1", _never, 5.0) == CheckResult(True)
         assert not (await run_check(TcpSocketAction(port), container, "127.0.0.1", _never, 5.0)).passed
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_http_checks(line: bytes, passed: bool, message: str) -> None:
     ],
 )
 def test_probes_that_cannot_be_run_fail_with_a_message(action: HttpGetAction, words: str) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         handle, _ = answering(b"HTTP/1.1 200 OK")
         async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
             given = (
@@ -104,11 +104,11 @@ def test_probes_that_cannot_be_run_fail_with_a_message(action: HttpGetAction, wo
         assert not result.passed
         assert words in result.message
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
 
 
 def test_a_container_is_ready_when_its_probe_says_so(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         probe = {"exec": {"command": ["test", "-e", "ready"]}, "periodSeconds": 1, "failureThreshold": 1}
         main = {"name": "main", "command": ["sleep", "1000"], "readinessProbe": probe}
         uid = await world.create_pod("shy", {"containers": [main]})
@@ -120,11 +120,11 @@ def test_a_container_is_ready_when_its_probe_says_so(tmp_path: Path) -> None:
         await world.cluster.until(lambda: state(world.cluster.pod("shy"))["ready"] is False)
         assert state(world.cluster.pod("shy"))["restartCount"] == 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_container_that_fails_its_liveness_probe_is_restarted(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         probe = {"exec": {"command": ["sh", "-c", "echo unwell; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
         main = {"name": "main", "command": ["sleep", "1000"], "livenessProbe": probe}
         await world.create_pod("sick", {"containers": [main], "terminationGracePeriodSeconds": 1})
@@ -135,11 +135,11 @@ def test_a_container_that_fails_its_liveness_probe_is_restarted(tmp_path: Path) 
         assert "failed liveness probe" in events["Killing"]
         assert state(world.cluster.pod("sick"))["lastState"]["terminated"]["exitCode"] == 143
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_other_probes_wait_for_the_startup_probe(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {
             "name": "main",
             "command": ["sleep", "1000"],
@@ -154,11 +154,11 @@ def test_other_probes_wait_for_the_startup_probe(tmp_path: Path) -> None:
         assert state(world.cluster.pod("slow"))["ready"] is True
         assert state(world.cluster.pod("slow"))["restartCount"] == 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_probe_that_hangs_fails_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         command = ["sh", "-c", "echo $$$$ > pid; sleep 1000"]
         probe = {"exec": {"command": command}, "periodSeconds": 1, "timeoutSeconds": 1}
         uid = await world.create_pod(
@@ -169,4 +169,4 @@ def test_a_probe_that_hangs_fails_and_leaves_nothing_behind(tmp_path: Path) -> N
         first = int((world.folder.pods / uid / "root" / "pid").read_text())
         await eventually_async(lambda: not Path(f"/proc/{first}/cwd").exists())
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario, state
 from tests.embedded.agent.test_agent_socket import outcome, request
 from understudy.embedded.agent.containers.control_groups import ContainerLimits
 from understudy.embedded.agent.containers.machine import RuntimeNotInstalled, tool_for
@@ -85,7 +85,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pods_run_in_containers_of_the_chosen_runtime(tmp_path: Path, calls: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = 'echo "$COLOUR"; trap "exit 9" TERM; while :; do sleep 0.02; done'
         main = {
             "name": "main",
@@ -106,14 +106,14 @@ def test_pods_run_in_containers_of_the_chosen_runtime(tmp_path: Path, calls: Pat
         assert told[0].startswith(f"run --rm --name {name} --network host --hostname boxed")
         assert told[1:] == [f"exec --interactive {name} echo inside", f"rm --force {name}"]
 
-    run_scene(tmp_path, scene, runtime="docker")
+    run_scenario(tmp_path, scenario, runtime="docker")
 
 
 def test_a_container_runtime_needs_no_command(tmp_path: Path, calls: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         spec = {"containers": [{"name": "main", "image": "image", "args": ["x"]}], "restartPolicy": "Never"}
         await world.create_pod("plain", spec)
         await world.phase("plain", "Failed")  # the fake has no images, so it runs no command
         assert calls.read_text().splitlines()[0].endswith("image x")
 
-    run_scene(tmp_path, scene, runtime="docker")
+    run_scenario(tmp_path, scenario, runtime="docker")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from tests.embedded.disks import Room
 from understudy.embedded.agent.api.pod_types import HostAlias
 from understudy.embedded.agent.network.address_pool import AddressPool, AddressPoolExhausted
@@ -188,7 +188,7 @@ for name in sys.argv[1:]:
 
 
 def test_pods_reach_each_other_by_name(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         names = ["peer", "peer.ring", "peer.ring.default.svc.cluster.local", "everyone"]
         client = {"name": "main", "command": ["python", "-c", CLIENT, *names]}
         uid = await world.create_pod("client", {"containers": [client], "restartPolicy": "Never"})
@@ -200,15 +200,15 @@ def test_pods_reach_each_other_by_name(tmp_path: Path) -> None:
         await world.phase("client", "Succeeded", "Failed")
         assert await world.log(uid) == "".join(f"{name} peer\n" for name in names)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_knows_its_own_name(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = "import socket; print(socket.gethostname(), socket.gethostbyname(socket.gethostname()))"
         main = {"name": "main", "command": ["python", "-c", script]}
         uid = await world.create_pod("me", {"containers": [main], "restartPolicy": "Never", "hostname": "worker-0"})
         pod = await world.phase("me", "Succeeded", "Failed")
         assert await world.log(uid) == f"worker-0 {pod['status']['podIP']}\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

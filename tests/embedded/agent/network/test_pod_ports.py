@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from understudy.embedded.shim import interposer
 
 LISTEN = """
@@ -45,19 +45,19 @@ async def ask(world: AgentWorld, name: str, *hosts: str) -> str:
 
 @compiles
 def test_pods_may_listen_on_the_same_port(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         for name, address in (("a", "0.0.0.0"), ("b", "::"), ("c", "127.0.0.1"), ("d", "d")):
             uid = await world.create_pod(name, {"containers": [python("main", LISTEN, address)]})
             await world.logged(uid, "up")
         assert await ask(world, "client", "a", "b", "c", "d") == "a a\nb b\nc c\nd d\n"
         assert await ask(world, "lonely", "localhost") == "localhost ConnectionRefusedError\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 @compiles
 def test_the_containers_of_a_pod_meet_at_localhost(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         server = {**python("server", LISTEN, "0.0.0.0"), "restartPolicy": "Always"}
         server["startupProbe"] = {"tcpSocket": {"port": 29500}, "periodSeconds": 1}
         client = python("main", ASK, "localhost", "127.0.0.1", "::1", "pair")
@@ -66,12 +66,12 @@ def test_the_containers_of_a_pod_meet_at_localhost(tmp_path: Path) -> None:
         await world.phase("pair", "Succeeded", "Failed")
         assert await world.log(uid) == "localhost pair\n127.0.0.1 pair\n::1 pair\npair pair\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 @compiles
 def test_a_pod_with_host_network_uses_the_ports_of_the_machine(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = "import os; print(os.environ.get('LD_PRELOAD', 'none'))"
         spec = {"containers": [python("main", script)], "restartPolicy": "Never"}
         plain = await world.create_pod("plain", spec)
@@ -81,7 +81,7 @@ def test_a_pod_with_host_network_uses_the_ports_of_the_machine(tmp_path: Path) -
         assert "interposer" in await world.log(plain)
         assert await world.log(host) == "none\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_without_a_compiler_pods_share_the_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +90,11 @@ def test_without_a_compiler_pods_share_the_ports(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(interposer, "build", cannot)
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("plain", "exit 0")
         await world.phase("plain", "Succeeded")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_missing_compiler_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,11 +112,11 @@ def test_the_library_is_compiled_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @compiles
 def test_ld_preload_of_the_pod_is_kept(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         env = [{"name": "LD_PRELOAD", "value": "libc.so.6"}]
         main = {"name": "main", "command": ["sh", "-c", "echo $LD_PRELOAD"], "env": env}
         uid = await world.create_pod("both", {"containers": [main], "restartPolicy": "Never"})
         await world.phase("both", "Succeeded", "Failed")
         assert (await world.log(uid)).endswith(".so:libc.so.6\n")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

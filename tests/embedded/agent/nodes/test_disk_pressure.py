@@ -18,7 +18,7 @@ def pressure(cluster: FakeCluster, name: str) -> str:
 
 
 def test_disk_pressure_is_reported_and_so_is_its_end() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         cluster, free = FakeCluster(), [LEAST_FREE_BYTES]
         for name in ("a", "b"):
             await cluster.create(Ref(NODES), node_status.node_document(node(name), 1 << 30, 0.0))
@@ -36,7 +36,7 @@ def test_disk_pressure_is_reported_and_so_is_its_end() -> None:
         await watch.look()
         assert [pressure(cluster, name) for name in "ab"] == ["False", "False"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_disk_that_cannot_be_read_changes_nothing() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
+from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scenario, state
 from tests.eventually import eventually_async
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent.nodes import node_processes
@@ -71,7 +71,7 @@ async def several_beats(world: AgentWorld, name: str = OTHER) -> None:
 def test_the_death_of_a_node_is_reported_at_once_and_none_of_its_processes_lives_on(
     tmp_path: Path, struck: str
 ) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         _, processes = await family(world, "victim")
         _, others = await family(world, "other", nodeName=OTHER)
         victims = {"the node's process": [], "all processes": processes, "all but what got away": processes[:2]}[struck]
@@ -91,11 +91,11 @@ def test_the_death_of_a_node_is_reported_at_once_and_none_of_its_processes_lives
         await world.cluster.until(lambda: state(world.cluster.pod("victim"))["restartCount"] == 1)
         await body_of(world)
 
-    run_scene(tmp_path, scene, nodes=TWO)
+    run_scenario(tmp_path, scenario, nodes=TWO)
 
 
 def test_the_death_of_a_node_is_reported_until_the_api_has_it(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         _, processes = await family(world, "victim")
         await world.cluster.until(lambda: ready(world)["status"] == "True")
         world.cluster.reachable = False
@@ -105,11 +105,11 @@ def test_the_death_of_a_node_is_reported_until_the_api_has_it(tmp_path: Path) ->
         world.cluster.reachable = True
         await world.cluster.until(lambda: ready(world)["reason"] == "AgentGone")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_node_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid, processes = await family(world, "sleeper")
         everything = [await body_of(world), *processes]
         for process in everything:
@@ -129,14 +129,14 @@ def test_a_node_that_was_stopped_goes_on(tmp_path: Path) -> None:
         await world.delete("sleeper", grace=0)
         await eventually_async(lambda: dead(processes))
 
-    run_scene(tmp_path, scene, nodes=TWO)
+    run_scenario(tmp_path, scenario, nodes=TWO)
 
 
 @pytest.mark.parametrize("how", ["freeze", "unplug"])
 def test_no_pod_starts_while_a_process_of_its_name_lives(tmp_path: Path, how: agent_protocol.Failure) -> None:
     """The replacement checks whether any of the processes that it replaces is still alive."""
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid, processes = await family(world, "rank")
         await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, how))
         await world.cluster.erase(Ref(PODS, "default", "rank"))
@@ -150,11 +150,11 @@ def test_no_pod_starts_while_a_process_of_its_name_lives(tmp_path: Path, how: ag
         await world.run_pod("next", "exit 0")
         await world.phase("next", "Succeeded")
 
-    run_scene(tmp_path, scene, nodes=TWO)
+    run_scenario(tmp_path, scenario, nodes=TWO)
 
 
 def test_an_unplugged_node_renews_no_lease_and_its_processes_run_on(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         _, processes = await family(world, "runs")
         ends = await world.run_pod("ends", "until test -e now; do sleep 0.01; done; exit 5")
         await world.phase("ends", "Running")
@@ -173,11 +173,11 @@ def test_an_unplugged_node_renews_no_lease_and_its_processes_run_on(tmp_path: Pa
         assert await body_of(world) == body
         assert state(world.cluster.pod("runs"))["restartCount"] == 0
 
-    run_scene(tmp_path, scene, nodes=TWO)
+    run_scenario(tmp_path, scenario, nodes=TWO)
 
 
 def test_a_new_agent_has_new_processes_for_its_nodes_and_the_pods_it_finds(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         _, processes = await family(world, "runs")
         before = await body_of(world)
         await world.stop_agent()
@@ -189,13 +189,13 @@ def test_a_new_agent_has_new_processes_for_its_nodes_and_the_pods_it_finds(tmp_p
         await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
         await eventually_async(lambda: dead(processes))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_of_many_nodes_only_those_with_pods_have_processes(tmp_path: Path) -> None:
     """Also where the fork server was killed just before."""
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("first", "sleep 1000")
         await world.phase("first", "Running")
         assert node_pid_files.running_nodes(world.folder.nodes).keys() == {NODE}
@@ -205,7 +205,9 @@ def test_of_many_nodes_only_those_with_pods_have_processes(tmp_path: Path) -> No
         await world.phase("second", "Running")
         assert node_pid_files.running_nodes(world.folder.nodes).keys() == {NODE, OTHER}
 
-    run_scene(tmp_path, scene, nodes=tuple(node(f"node-{number}") for number in range(node_processes.EAGER_NODES + 1)))
+    run_scenario(
+        tmp_path, scenario, nodes=tuple(node(f"node-{number}") for number in range(node_processes.EAGER_NODES + 1))
+    )
 
 
 def _is_root(process: Path, world: AgentWorld) -> bool:

@@ -58,12 +58,12 @@ def test_leases_of_many_nodes_are_renewed_less_often(count: int, seconds: float,
     assert count / node_lease.renewal_seconds(count) <= 25
 
 
-def registering(path: Path, scene: Callable[[FakeCluster, NodeRegistry], Awaitable[None]], *names: str) -> None:
+def registering(path: Path, scenario: Callable[[FakeCluster, NodeRegistry], Awaitable[None]], *names: str) -> None:
     async def whole() -> None:
         cluster = FakeCluster()
         kept = NodeRegistry(cluster, [node(name) for name in names], path)
         try:
-            await scene(cluster, kept)
+            await scenario(cluster, kept)
         finally:
             kept.close()
 
@@ -77,16 +77,16 @@ def ready(cluster: FakeCluster, name: str) -> dict[str, Any]:
 
 
 def test_nodes_and_leases_are_created_at_the_start(tmp_path: Path) -> None:
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         assert ready(cluster, "a")["status"] == ready(cluster, "b")["status"] == "True"
         assert {key[2] for key in cluster.objects if key[0] == LEASES.key} == {"a", "b"}
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")
 
 
 def test_a_node_that_exists_is_made_ready_and_keeps_changes_by_users(tmp_path: Path) -> None:
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         stored = cluster.objects[NODES.key, "", "a"]
         stored["metadata"]["labels"]["mine"] = "yes"
@@ -97,23 +97,23 @@ def test_a_node_that_exists_is_made_ready_and_keeps_changes_by_users(tmp_path: P
         assert stored["metadata"]["labels"]["mine"] == "yes"
         assert stored["spec"]["unschedulable"] is True
 
-    registering(tmp_path, scene, "a")
+    registering(tmp_path, scenario, "a")
 
 
 def test_a_node_that_stayed_ready_keeps_its_transition_time(tmp_path: Path) -> None:
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         ready(cluster, "a")["lastTransitionTime"] = "2020-01-01T00:00:00Z"
         await kept.register_all()
         assert ready(cluster, "a")["lastTransitionTime"] == "2020-01-01T00:00:00Z"
 
-    registering(tmp_path, scene, "a")
+    registering(tmp_path, scenario, "a")
 
 
 def test_a_cluster_that_is_not_up_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_registration, "_PAUSE", 0.01)
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         cluster.reachable = False
         registration = asyncio.create_task(kept.register_all())
         await cluster.knocked.wait()
@@ -122,27 +122,27 @@ def test_a_cluster_that_is_not_up_yet_is_waited_for(tmp_path: Path, monkeypatch:
         await registration
         assert ready(cluster, "a")["status"] == "True"
 
-    registering(tmp_path, scene, "a")
+    registering(tmp_path, scenario, "a")
 
 
 def test_a_node_that_was_deleted_comes_back_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_registration, "RETURN_AFTER", 0.01)
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         await cluster.erase(Ref(NODES, name="a"))
         kept.changed(Change(ChangeType.DELETED, b'{"metadata": {"name": "a"}}'))
         kept.changed(Change(ChangeType.DELETED, b'{"metadata": {"name": "of others"}}'))
         await cluster.until(lambda: (NODES.key, "", "a") in cluster.objects)
 
-    registering(tmp_path, scene, "a")
+    registering(tmp_path, scenario, "a")
 
 
 def test_all_leases_are_renewed_at_once_when_the_api_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the last of many nodes would be lost only because its renewal came late."""
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.3)
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         cluster.reachable = False
         renewing = asyncio.create_task(kept.renew_forever())
@@ -154,14 +154,14 @@ def test_all_leases_are_renewed_at_once_when_the_api_is_back(tmp_path: Path, mon
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
 
-    registering(tmp_path, scene, *(f"n{number}" for number in range(9)))
+    registering(tmp_path, scenario, *(f"n{number}" for number in range(9)))
 
 
 def test_a_node_that_fails_before_its_renewal_is_not_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
     first, second = (LEASES.path(node_lease.LEASE_NAMESPACE, name) for name in ("a", "b"))
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         cluster.writes.clear()
         renewing = asyncio.create_task(kept.renew_forever())
@@ -172,11 +172,11 @@ def test_a_node_that_fails_before_its_renewal_is_not_renewed(tmp_path: Path, mon
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")
 
 
 def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) -> None:
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         kept.fail("a")
         again = NodeRegistry(cluster, [node("a"), node("b")], tmp_path)
         assert again.failed == {"a"}
@@ -184,14 +184,14 @@ def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) 
         assert {key[2] for key in cluster.objects if key[0] == NODES.key} == {"b"}
         again.close()
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")
 
 
 def test_a_failure_that_cannot_be_saved_is_saved_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_registration, "_PAUSE", 0.01)
     room = Room(monkeypatch)
 
-    async def scene(_: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(_: FakeCluster, kept: NodeRegistry) -> None:
         room.bytes = 0
         kept.fail("a")
         kept.unplug("b")
@@ -200,7 +200,7 @@ def test_a_failure_that_cannot_be_saved_is_saved_later(tmp_path: Path, monkeypat
         room.bytes = None
         await eventually_async(lambda: failed_nodes.load(tmp_path).names == {"a", "b"})
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")
 
 
 def lease_of(cluster: FakeCluster, name: str) -> str:
@@ -210,7 +210,7 @@ def lease_of(cluster: FakeCluster, name: str) -> str:
 def test_a_lease_has_the_time_of_the_last_heartbeat(tmp_path: Path) -> None:
     """Not the time of the write: a node that hangs since then must not appear to live longer."""
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         moment = 4e9
         for heard in (moment, moment + 0.2, moment + 1.0):
@@ -220,7 +220,7 @@ def test_a_lease_has_the_time_of_the_last_heartbeat(tmp_path: Path) -> None:
         writes = [path for verb, path in cluster.writes if verb == "patch" and "leases" in path]
         assert len(writes) == 2, "the one in between came too soon"
 
-    registering(tmp_path, scene, "a")
+    registering(tmp_path, scenario, "a")
 
 
 def test_leases_of_nodes_with_heartbeats_are_renewed_by_heartbeats_only(
@@ -228,7 +228,7 @@ def test_leases_of_nodes_with_heartbeats_are_renewed_by_heartbeats_only(
 ) -> None:
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
 
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         kept.has_heartbeats = lambda name: name == "b"
         await kept.register_all()
         before = lease_of(cluster, "b")
@@ -240,11 +240,11 @@ def test_leases_of_nodes_with_heartbeats_are_renewed_by_heartbeats_only(
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")
 
 
 def test_a_dead_node_is_reported_and_an_unplugged_one_is_not(tmp_path: Path) -> None:
-    async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
+    async def scenario(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         kept.fail("a")
         kept.unplug("b")
@@ -259,4 +259,4 @@ def test_a_dead_node_is_reported_and_an_unplugged_one_is_not(tmp_path: Path) -> 
         assert lease_of(cluster, "b") == before
         again.close()
 
-    registering(tmp_path, scene, "a", "b")
+    registering(tmp_path, scenario, "a", "b")

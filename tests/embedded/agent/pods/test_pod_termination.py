@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, node, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, node, run_scenario, state
 from tests.eventually import eventually_async
 from understudy.embedded.shim import container_files, linux
 from understudy.embedded.shim.container_files import ShimState
@@ -32,7 +32,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_a_deleted_pod_gets_sigterm_and_is_removed(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("polite", PATIENT)
         await world.logged(uid, "up")
         follow = asyncio.create_task(world.log(uid, follow=True))
@@ -43,11 +43,11 @@ def test_a_deleted_pod_gets_sigterm_and_is_removed(tmp_path: Path) -> None:
         last = world.cluster.writes.index(("delete", "/api/v1/namespaces/default/pods/polite"))
         assert ("patch", "/api/v1/namespaces/default/pods/polite/status") in world.cluster.writes[last - 4 :]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_that_ignores_sigterm_is_killed_after_its_grace_period(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("deaf", DEAF)
         await world.logged(uid, "up")
         pid = container_state(world, uid).pid
@@ -57,14 +57,14 @@ def test_a_pod_that_ignores_sigterm_is_killed_after_its_grace_period(tmp_path: P
         assert time.monotonic() - began >= 1
         assert not is_running(pid)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_gets_the_stop_signal_it_asked_for(tmp_path: Path) -> None:
     """A signal that cannot be caught is refused."""
     script = "trap 'echo USR1; exit 0' USR1; trap 'echo TERM; exit 0' TERM; echo up; while :; do sleep 0.02; done"
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         for name, asked, sent in (("own", "usr1", "USR1"), ("wrong", "SIGKILL", "TERM")):
             container = {
                 "name": "main",
@@ -80,22 +80,22 @@ def test_a_pod_gets_the_stop_signal_it_asked_for(tmp_path: Path) -> None:
             assert await follow == f"{'SIGUSR1' if sent == 'USR1' else ''}\nup\n{sent}\n"
         assert "'SIGKILL' is not a signal that can be caught" in dict(world.cluster.events("wrong"))["BadSignal"]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_that_is_deleted_by_force_is_killed_at_once(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("forced", DEAF)
         await world.logged(uid, "up")
         pid = container_state(world, uid).pid
         await world.cluster.erase(Ref(PODS, "default", "forced"))
         await eventually_async(lambda: not (is_running(pid) or (world.folder.pods / uid).exists()))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_hooks_run_around_the_life_of_a_container(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         hooks = {
             "postStart": {"exec": {"command": ["sh", "-c", "echo started > hooks"]}},
             "preStop": {"exec": {"command": ["sh", "-c", "echo before stop >> hooks"]}},
@@ -110,11 +110,11 @@ def test_hooks_run_around_the_life_of_a_container(tmp_path: Path) -> None:
         assert await follow == "up\nstarted\nbefore stop\n"
         await world.gone("hooked")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_pods_outlive_an_agent_and_the_next_one_adopts_them(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         runs = await world.run_pod("runs", PATIENT)
         ends = await world.run_pod("ends", "until test -e /tmp/none -o -e now; do sleep 0.01; done; exit 5")
         goes = await world.run_pod("goes", DEAF)
@@ -140,11 +140,11 @@ def test_pods_outlive_an_agent_and_the_next_one_adopts_them(tmp_path: Path) -> N
         await world.gone("runs")
         assert not is_running(pids[runs])
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_pods_outlive_the_fork_server_and_new_pods_get_a_new_one(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("old", PATIENT)
         await world.logged(uid, "up")
         await world.phase("old", "Running")
@@ -156,7 +156,7 @@ def test_pods_outlive_the_fork_server_and_new_pods_get_a_new_one(tmp_path: Path)
         await world.delete("old", grace=20)
         await world.gone("old")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def _is_fork_server(pid: int, world: AgentWorld) -> bool:
@@ -171,7 +171,7 @@ def _is_fork_server(pid: int, world: AgentWorld) -> bool:
 
 @pytest.mark.parametrize("policy", ["Never", "Always"])
 def test_a_container_whose_shim_is_killed_has_failed(tmp_path: Path, policy: str) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = "setsid sh -c 'echo $$$$; exec sleep 1000' & sleep 1000"
         uid = await world.run_pod("bereft", script, restartPolicy=policy)
         child = int((await world.logged(uid, "\n")).strip())
@@ -186,11 +186,11 @@ def test_a_container_whose_shim_is_killed_has_failed(tmp_path: Path, policy: str
         # They have a pending SIGKILL and die when they are scheduled.
         await eventually_async(lambda: not (is_running(old.pid) or is_running(child)))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_pods_run_on_while_the_api_is_unreachable_and_are_reported_later(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("patient", "until test -e now; do sleep 0.01; done; exit 4")
         await world.phase("patient", "Running")
         world.cluster.reachable = False
@@ -201,13 +201,13 @@ def test_pods_run_on_while_the_api_is_unreachable_and_are_reported_later(tmp_pat
         pod = await world.phase("patient", "Failed")
         assert state(pod)["state"]["terminated"]["exitCode"] == 4
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_start_that_was_ordered_and_not_carried_out_is_repeated(tmp_path: Path) -> None:
     """The earlier agent was killed after it had prepared everything and before the fork server got the order."""
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("cut", "echo ran")
         await world.phase("cut", "Succeeded")
         await world.stop_agent()
@@ -220,11 +220,11 @@ def test_a_start_that_was_ordered_and_not_carried_out_is_repeated(tmp_path: Path
         assert await world.log(uid) == "ran\n"
         assert state(pod)["restartCount"] == 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_container_whose_shim_was_killed_while_no_agent_watched_has_failed(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("unseen", "sleep 1000")
         await world.phase("unseen", "Running")
         await world.stop_agent()
@@ -235,11 +235,11 @@ def test_a_container_whose_shim_was_killed_while_no_agent_watched_has_failed(tmp
         pod = await world.phase("unseen", "Failed")
         assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_keeps_its_address_and_devices_over_a_restart_of_the_agent(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {"name": "main", "command": ["sleep", "1000"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
         await world.create_pod("keeps", {"containers": [main]})
         address = (await world.phase("keeps", "Running"))["status"]["podIP"]
@@ -252,11 +252,11 @@ def test_a_pod_keeps_its_address_and_devices_over_a_restart_of_the_agent(tmp_pat
         await world.phase("wants", "Running")
         assert (world.folder.pods / waiting).exists()
 
-    run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
 def test_a_pod_held_by_a_finalizer_is_removed_once(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("held", PATIENT)
         await world.logged(uid, "up")
         erase = world.cluster.erase
@@ -278,4 +278,4 @@ def test_a_pod_held_by_a_finalizer_is_removed_once(tmp_path: Path) -> None:
         assert len(removals) == 2, "the user's, and one of the agent's"
         assert marker
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario, state
 from understudy.embedded.agent.api.pod_types import Container
 from understudy.embedded.agent.containers.observed_container import ObservedContainer
 from understudy.embedded.agent.pods import pod_manager
@@ -23,7 +23,7 @@ def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_pod_runs_logs_and_ends(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("hello", "echo hi; echo oops >&2; exit 3")
         pod = await world.phase("hello", "Succeeded", "Failed")
         assert pod["status"]["phase"] == "Failed"
@@ -32,7 +32,7 @@ def test_a_pod_runs_logs_and_ends(tmp_path: Path) -> None:
         assert sorted((await world.log(uid)).splitlines()) == ["hi", "oops"]
         await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def reasons(world: AgentWorld, pod: str) -> list[str]:
@@ -53,12 +53,12 @@ def test_a_container_that_ends_before_the_agent_reads_its_files_has_a_started_ev
 
     monkeypatch.setattr(PodContainers, "_read_files", look_when_it_has_ended)
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("hello", "exit 3")
         await world.phase("hello", "Failed")
         await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_that_cannot_be_handled_at_first_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,16 +73,16 @@ def test_a_pod_that_cannot_be_handled_at_first_is_tried_again(tmp_path: Path, mo
 
     monkeypatch.setattr(pod_manager, "PodWorker", worker)
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("hello", "exit 0")
         await world.phase("hello", "Succeeded")
         assert refusals == []
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_missing_command_is_reported(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         container = {"name": "main", "command": ["pyhton"]}
         await world.create_pod("typo", {"containers": [container], "restartPolicy": "Never"})
         pod = await world.phase("typo", "Failed")
@@ -90,11 +90,11 @@ def test_a_missing_command_is_reported(tmp_path: Path) -> None:
         assert (terminated["exitCode"], terminated["reason"]) == (128, "StartError")
         assert terminated["message"] == 'exec: "pyhton": executable file not found in $PATH'
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_container_without_a_command_is_refused(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         container = {"name": "main", "image": "nginx"}
         uid = await world.create_pod("web", {"containers": [container], "restartPolicy": "Never"})
         terminated = state(await world.phase("web", "Failed"))["state"]["terminated"]
@@ -102,22 +102,22 @@ def test_a_container_without_a_command_is_refused(tmp_path: Path) -> None:
         assert "image 'nginx' is not pulled" in terminated["message"]
         assert terminated["message"] in await world.log(uid)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_args_without_a_command_name_their_program_as_with_images_that_have_no_entrypoint(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         args = ["sh", "-c", "echo $(WHO)"]
         container = {"name": "main", "image": "busybox", "args": args, "env": [{"name": "WHO", "value": "hello"}]}
         uid = await world.create_pod("echo", {"containers": [container], "restartPolicy": "Never"})
         await world.phase("echo", "Succeeded", "Failed")
         assert await world.log(uid) == "hello\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_args_for_an_entrypoint_that_is_not_known_are_refused_in_words(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         container = {"name": "main", "image": "nginx", "args": ["--verbose"]}
         await world.create_pod("web", {"containers": [container], "restartPolicy": "Never"})
         terminated = state(await world.phase("web", "Failed"))["state"]["terminated"]
@@ -125,18 +125,18 @@ def test_args_for_an_entrypoint_that_is_not_known_are_refused_in_words(tmp_path:
         assert 'exec: "--verbose": executable file not found in $PATH' in terminated["message"]
         assert "args without a command, and image 'nginx' is not pulled" in terminated["message"]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_the_event_that_images_are_not_pulled_is_recorded_once(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.cluster.until(lambda: "ImagesNotPulled" in dict(world.cluster.events("node-0")))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         data = {"metadata": {"name": "settings"}, "data": {"COLOUR": "blue", "SHAPE": "round"}}
         await world.cluster.create(Ref(CONFIG_MAPS, "default"), data)
         env = [
@@ -159,7 +159,7 @@ def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) 
         said = "hello $(POD) blue $(UNSET) $(POD)|vars on $(NODE)|round|8|unset|vars|vars!\n"
         assert await world.log(uid) == said
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_pod_gets_the_address_of_the_api_and_few_variables_of_the_agent(
@@ -167,17 +167,17 @@ def test_a_pod_gets_the_address_of_the_api_and_few_variables_of_the_agent(
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of the user")
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         address = "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
         uid = await world.run_pod("env", f"echo {address} ${{AWS_SECRET_ACCESS_KEY-none}}; python -c 'print(1)'")
         await world.phase("env", "Succeeded")
         assert await world.log(uid) == "127.0.0.1:16443 none\n1\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_missing_config_map_is_waited_for(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = shell("main", "echo $A", envFrom=[{"configMapRef": {"name": "late"}}])
         uid = await world.create_pod("waits", {"containers": [main], "restartPolicy": "Never"})
         await world.cluster.until(lambda: "containerStatuses" in world.cluster.pod("waits")["status"])
@@ -187,11 +187,11 @@ def test_a_missing_config_map_is_waited_for(tmp_path: Path) -> None:
         await world.phase("waits", "Succeeded")
         assert await world.log(uid) == "now\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_init_containers_run_before_the_others(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         mounts = [{"name": "shared", "mountPath": "/shared"}]
         spec = {
             "volumes": [{"name": "shared", "emptyDir": {}}],
@@ -208,11 +208,11 @@ def test_init_containers_run_before_the_others(tmp_path: Path) -> None:
         assert [one["ready"] for one in pod["status"]["initContainerStatuses"]] == [True, True]
         assert not Path("/shared").exists(), "mount points are seen by the pod alone"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_sidecar_ends_after_the_other_containers(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         sidecar = shell("side", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done")
         spec = {
             "initContainers": [{**sidecar, "restartPolicy": "Always"}],
@@ -224,11 +224,11 @@ def test_a_sidecar_ends_after_the_other_containers(tmp_path: Path) -> None:
         assert pod["status"]["phase"] == "Succeeded"
         assert await world.log(uid, "side") == "up\nbye\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_container_that_fails_is_tried_again(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = "echo try; test -e /state/been && exit 0; touch /state/been; exit 1"
         main = shell("main", script, volumeMounts=[{"name": "state", "mountPath": "/state"}])
         spec = {"volumes": [{"name": "state", "emptyDir": {}}], "containers": [main], "restartPolicy": "OnFailure"}
@@ -238,11 +238,11 @@ def test_a_container_that_fails_is_tried_again(tmp_path: Path) -> None:
         assert state(pod)["lastState"]["terminated"]["exitCode"] == 1
         assert await world.log(uid, previous=True) == "try\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_container_that_keeps_failing_backs_off(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("crash", "exit 7", restartPolicy="Always")
         await world.cluster.until(lambda: "BackOff" in dict(world.cluster.events("crash")))
         await world.cluster.until(lambda: "waiting" in state(world.cluster.pod("crash"))["state"])
@@ -250,11 +250,11 @@ def test_a_container_that_keeps_failing_backs_off(tmp_path: Path) -> None:
         assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
         assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 7)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         containers = [
             shell("own", "pwd; echo x > kept; ls"),
             shell("etc", "pwd", workingDir="/etc"),
@@ -270,11 +270,11 @@ def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: P
         noted = dict(world.cluster.events("where"))["NotAsAsked"]
         assert noted == f"working folder /no/such/folder: No such file or directory; started in {root} instead"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_the_termination_message_is_in_the_status(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         containers = [
             shell("file", "echo -n disk is full > /dev/termination-log; exit 1"),
             shell("log", "echo from the log; exit 1", terminationMessagePolicy="FallbackToLogsOnError"),
@@ -285,20 +285,20 @@ def test_the_termination_message_is_in_the_status(tmp_path: Path) -> None:
         assert state(pod, "log")["state"]["terminated"]["message"] == "from the log"
         assert not os.path.exists("/dev/termination-log")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_the_active_deadline_of_a_pod(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("slow", "sleep 1000", activeDeadlineSeconds=1)
         pod = await world.phase("slow", "Failed")
         assert pod["status"]["reason"] == "DeadlineExceeded"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_processes_left_behind_end_with_their_container(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         script = "setsid sh -c 'echo $$$$; touch up; exec sleep 1000' & until test -e up; do sleep 0.01; done"
         uid = await world.run_pod("messy", script)
         await world.phase("messy", "Succeeded")
@@ -306,4 +306,4 @@ def test_processes_left_behind_end_with_their_container(tmp_path: Path) -> None:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, node, run_scene, state
+from tests.embedded.agent.agent_world import AgentWorld, node, run_scenario, state
 from tests.eventually import eventually_async
 from understudy.embedded.agent.containers import attempts
 from understudy.embedded.agent.pods import warm_start
@@ -68,7 +68,7 @@ def pid_of(world: AgentWorld, uid: str) -> int:
 
 
 def test_the_process_that_held_becomes_the_member(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         first = await world.run_pod("first", "sleep 3600", **spec("first", "sleep", "3600"))
         await world.phase("first", "Running")
         held_as = await understudy(world)
@@ -83,11 +83,11 @@ def test_the_process_that_held_becomes_the_member(tmp_path: Path) -> None:
         assert state(pod)["restartCount"] == 0
         assert first != uid
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_a_member_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
         uid = await member(world, held_as)
@@ -99,11 +99,11 @@ def test_a_member_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
         again = await understudy(world, name="again")
         assert again != held_as
 
-    run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
 def test_projected_volumes_describe_the_member(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         file = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
         volumes = [{"name": "about", "downwardAPI": {"items": [file]}}]
         mounts = [{"name": "about", "mountPath": "/about"}]
@@ -118,11 +118,11 @@ def test_projected_volumes_describe_the_member(tmp_path: Path) -> None:
         await world.phase("member", "Failed")
         assert await world.log(uid) == "member"
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_any_command_can_be_held(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world, "sh", "-c", "echo $ROLE $$$$; exit 7")
         pid = pid_of(world, held_as)
         uid = await member(world, held_as, "sh", "-c", "echo $ROLE $$$$; exit 7")
@@ -130,11 +130,11 @@ def test_any_command_can_be_held(tmp_path: Path) -> None:
         assert (await world.log(uid)).split() == ["worker-1", str(pid)]
         assert state(pod)["state"]["terminated"]["exitCode"] == 7
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_an_understudy_with_other_containers_leaves_its_seat_to_a_cold_start(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
         limits = {"limits": {"nvidia.com/gpu": "2"}}
@@ -144,11 +144,11 @@ def test_an_understudy_with_other_containers_leaves_its_seat_to_a_cold_start(tmp
         await world.gone("warm")
         assert linux.start_ticks(pid) is None
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_a_deleted_understudy_ends(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
         await world.delete("warm", grace=1)
@@ -157,7 +157,7 @@ def test_a_deleted_understudy_ends(tmp_path: Path) -> None:
         words = (await world.logged(uid, "worker-1")).split()
         assert words[1] != str(pid)
 
-    run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
 class Killed(BaseException):
@@ -182,7 +182,7 @@ def test_an_agent_that_is_killed_during_a_warm_start(
     async def stop_later(*_: object) -> None:
         stop()
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
         with monkeypatch.context() as patched:
@@ -200,11 +200,11 @@ def test_an_agent_that_is_killed_during_a_warm_start(
             " ".join(words)
         ]
 
-    run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
 def test_the_next_agent_adopts_the_member_under_its_own_name(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         uid = await member(world, held_as)
         await world.logged(uid, "worker-1")
@@ -216,11 +216,11 @@ def test_the_next_agent_adopts_the_member_under_its_own_name(tmp_path: Path) -> 
         pod = await world.phase("member", "Failed")
         assert state(pod)["state"]["terminated"]["exitCode"] == 137
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_a_member_that_is_deleted_while_no_agent_runs_leaves_nothing_behind(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         held_as = await understudy(world)
         uid = await member(world, held_as)
         await world.logged(uid, "worker-1")
@@ -231,4 +231,4 @@ def test_a_member_that_is_deleted_while_no_agent_runs_leaves_nothing_behind(tmp_
         await until(lambda: not any(world.folder.pods.iterdir()))
         assert linux.start_ticks(pid) is None
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from tests.embedded.agent.python.small_packages import add_module, add_script, virtual_environment, wheel
 from understudy.embedded.agent.python.interpreter import own_folders
 from understudy.embedded.agent.python.layered_environment import path_of_pods
@@ -55,14 +55,14 @@ def test_pip_in_a_pod_leaves_the_environment_of_understudy_alone(
     older = wheel(tmp_path / "wheels", "msgspec", "0.0.1")
     before = importlib.metadata.version("msgspec")
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         uid = await world.run_pod("p", f"{INSTALL} {older} && python -c 'import msgspec; print(msgspec.version)'")
         await world.phase("p", "Succeeded", "Failed")
         assert "0.0.1" in await world.log(uid)
         own = [sys.executable, "-c", "import importlib.metadata as m; print(m.version('msgspec'))"]
         assert subprocess.run(own, capture_output=True, text=True, check=True).stdout.strip() == before
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_pods_have_the_packages_and_programs_of_the_users_environment(
@@ -113,7 +113,7 @@ def test_a_program_that_the_user_installs_later_is_found_by_the_next_pod(
     programs = virtual_environment(tmp_path / "venv")
     use_path(monkeypatch, programs)
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.run_pod("before", "torchrun")
         assert (await world.phase("before", "Succeeded", "Failed"))["status"]["phase"] == "Failed"
         add_script(programs, "torchrun", "import sys; print(sys.prefix)\n")
@@ -121,7 +121,7 @@ def test_a_program_that_the_user_installs_later_is_found_by_the_next_pod(
         await world.phase("after", "Succeeded", "Failed")
         assert f"{uid}/python" in await world.log(uid)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_members_of_a_job_share_what_one_of_them_installs_where_the_annotation_says_so(
@@ -130,7 +130,7 @@ def test_members_of_a_job_share_what_one_of_them_installs_where_the_annotation_s
     use_path(monkeypatch, OWN_BIN)
     extra = wheel(tmp_path / "wheels", "extra", "1.0")
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         job = Ref(JOBS, "default", "train")
         await world.cluster.create(Ref(JOBS, "default"), {"metadata": {"name": "train"}})
 
@@ -155,16 +155,16 @@ def test_members_of_a_job_share_what_one_of_them_installs_where_the_annotation_s
         assert not shared.exists()
         await pythons.close()
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_an_unknown_scope_is_named_with_the_known_ones(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         spec = {"containers": [{"name": "main", "image": "any", "command": ["true"]}]}
         await world.create_pod("p", spec, annotations={"understudy.dev/python-env": "team"})
         await world.cluster.until(lambda: "is none of pod, job, namespace, cluster" in str(world.cluster.pod("p")))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_pips_of_a_shared_environment_go_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

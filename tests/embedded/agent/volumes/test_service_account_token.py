@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from tests.embedded.agent.pods.test_warm_start import GPUS, member, understudy
 from tests.eventually import eventually_async
 from understudy.embedded.agent.api.pod_types import (
@@ -77,17 +77,17 @@ def a_pod(uid: str = "u-1", *volumes: Volume) -> Pod:
     return Pod(PodMetadata("one", "team", uid), PodSpec((Container("main"),), volumes=volumes))
 
 
-Scene = Callable[[TokenManager, Numbered, Clock], Awaitable[None]]
+Scenario = Callable[[TokenManager, Numbered, Clock], Awaitable[None]]
 
 
-def rehearse(scene: Scene) -> None:
+def rehearse(scenario: Scenario) -> None:
     async def whole() -> None:
         clock = Clock()
         source = Numbered(clock)
         token_manager = TokenManager(source, clock)
         task = asyncio.create_task(token_manager.run())
         try:
-            await scene(token_manager, source, clock)
+            await scenario(token_manager, source, clock)
         finally:
             task.cancel()
 
@@ -95,18 +95,18 @@ def rehearse(scene: Scene) -> None:
 
 
 def test_a_pod_finds_what_client_libraries_look_for(tmp_path: Path) -> None:
-    async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
+    async def scenario(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
         await write_service_account(token_manager, a_pod(), folder, b"authority")
         assert (folder.account / "ca.crt").read_bytes() == b"authority"
         assert (folder.account / "namespace").read_text() == "team"
         assert (folder.account / "token").stat().st_mode & 0o777 == 0o600
 
-    rehearse(scene)
+    rehearse(scenario)
 
 
 def test_a_token_is_used_again_while_it_lasts_and_never_by_another_pod(tmp_path: Path) -> None:
-    async def scene(token_manager: TokenManager, _: Numbered, clock: Clock) -> None:
+    async def scenario(token_manager: TokenManager, _: Numbered, clock: Clock) -> None:
         folder = PodFolder(tmp_path)
         token = folder.account / "token"
         for seconds, pod, expected in [(0, "u-1", 1), (600, "u-1", 1), (3000, "u-1", 2), (0, "u-2", 3)]:
@@ -115,11 +115,11 @@ def test_a_token_is_used_again_while_it_lasts_and_never_by_another_pod(tmp_path:
             await write_service_account(token_manager, a_pod(pod), folder, b"")
             assert number(token) == expected
 
-    rehearse(scene)
+    rehearse(scenario)
 
 
 def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
-    async def scene(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
+    async def scenario(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
         folder = PodFolder(tmp_path)
         pod = a_pod()
         await write_service_account(token_manager, pod, folder, b"")
@@ -137,7 +137,7 @@ def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
         await eventually_async(source.asked.is_set)
         assert number(token) == 3
 
-    rehearse(scene)
+    rehearse(scenario)
 
 
 def test_tokens_of_an_earlier_agent_are_renewed(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_tokens_of_an_earlier_agent_are_renewed(tmp_path: Path) -> None:
     volume = Volume("tokens", projected=ProjectedVolume((VolumeProjection(service_account_token=source),)))
     pod, folder = a_pod("u-1", volume), PodFolder(tmp_path)
 
-    async def scene(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
+    async def scenario(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
         for wanted, path in token_paths(pod, folder):
             path.parent.mkdir(parents=True)
             path.write_text((await source.issue(pod, wanted)).token)
@@ -156,18 +156,18 @@ def test_tokens_of_an_earlier_agent_are_renewed(tmp_path: Path) -> None:
         await eventually_async(lambda: number(folder.account / "token") == 3)  # a token of one hour, which had expired
         assert number(folder.volumes / "tokens" / "vault") == 2  # a token of two hours, with one left
 
-    rehearse(scene)
+    rehearse(scenario)
 
 
 def test_a_shared_token_replaces_an_existing_one(tmp_path: Path) -> None:
-    async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
+    async def scenario(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
         await write_service_account(token_manager, a_pod(), folder, b"")
         shared = TokenManager(SharedToken("of-all"), Clock())
         await write_service_account(shared, a_pod(), folder, b"")
         assert (folder.account / "token").read_text() == "of-all"
 
-    rehearse(scene)
+    rehearse(scenario)
 
 
 class Named:
@@ -183,7 +183,7 @@ def test_an_activated_understudy_has_the_token_of_the_member(tmp_path: Path) -> 
     place = "/var/run/secrets/kubernetes.io/serviceaccount/token"
     code = f"print(open({place!r}).read(), flush=True); import time; time.sleep(3600)"
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await world.stop_agent()
         world.tokens = Named()
         await world.start_agent()
@@ -191,11 +191,11 @@ def test_an_activated_understudy_has_the_token_of_the_member(tmp_path: Path) -> 
         uid = await member(world, held_as, sys.executable, "-c", code)
         assert (await world.logged(uid, "\n")).split() == ["member"]
 
-    run_scene(tmp_path, scene, **GPUS)
+    run_scenario(tmp_path, scenario, **GPUS)
 
 
 def test_client_libraries_find_the_service_account(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         place = "/var/run/secrets/kubernetes.io/serviceaccount"
         (world.folder.path / "ca.crt").write_text("ignored")
         tells = f"cat {place}/token {place}/namespace; echo; touch {place}/x 2>/dev/null || echo read-only"
@@ -206,4 +206,4 @@ def test_client_libraries_find_the_service_account(tmp_path: Path) -> None:
         assert await world.log(uid) == "secretdefault\nread-only\n"
         assert "token" not in await world.log(shy)
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)

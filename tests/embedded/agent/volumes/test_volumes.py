@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from understudy.embedded.agent.api.downward_api import PodFacts
 from understudy.embedded.agent.api.pod_types import HostPathVolume, Pod, PodMetadata, PodSpec, Volume
 from understudy.embedded.agent.containers import launch_spec
@@ -35,7 +35,7 @@ async def make(world: AgentWorld) -> None:
 
 
 def test_data_of_the_cluster_as_files(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await make(world)
         volumes: list[dict[str, Any]] = [
             {"name": "all", "configMap": {"name": "settings"}},
@@ -72,11 +72,11 @@ def test_data_of_the_cluster_as_files(tmp_path: Path) -> None:
         assert await world.log(uid) == 'alphabetahushtier="front"filesalphahushsecret 600\nread-only\n'
         assert not Path("/understudy-test").exists()
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_claims_are_folders_that_outlive_pods(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         await make(world)
         volume = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
         mounts = [{"name": "disk", "mountPath": "/mnt/disk"}]
@@ -89,11 +89,11 @@ def test_claims_are_folders_that_outlive_pods(tmp_path: Path) -> None:
         assert await world.log(reader) == "kept\n"
         assert (world.folder.claims / "default" / "disk" / "file").read_text() == "kept\n"
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_missing_claim_is_reported_and_waited_for(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         volume = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
         await world.create_pod("early", spec("true", [], volume))
         await world.cluster.until(lambda: "FailedMount" in dict(world.cluster.events("early")))
@@ -102,7 +102,7 @@ def test_a_missing_claim_is_reported_and_waited_for(tmp_path: Path) -> None:
         await make(world)
         await world.phase("early", "Succeeded")
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_sub_paths_and_host_paths(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_sub_paths_and_host_paths(tmp_path: Path) -> None:
     host.mkdir()
     (host / "greeting").write_text("from the host\n")
 
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         volumes = (
             {"name": "host", "hostPath": {"path": str(host), "type": "Directory"}},
             {"name": "file", "hostPath": {"path": str(host / "greeting"), "type": "File"}},
@@ -134,11 +134,11 @@ def test_sub_paths_and_host_paths(tmp_path: Path) -> None:
         assert "whole\ny\n" in log
         assert sorted(os.listdir(host)) == ["greeting"]
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_mount_point_next_to_files_of_this_machine_hides_none_of_them(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         mounts = [
             {"name": "v", "mountPath": "/etc/understudy-test"},
             {"name": "v", "mountPath": "/usr/understudy-test"},
@@ -150,7 +150,7 @@ def test_a_mount_point_next_to_files_of_this_machine_hides_none_of_them(tmp_path
         assert await world.log(uid) == expected
         assert list(Path("/dev/shm").glob(f"understudy-{uid}-*"))
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
     assert not Path("/etc/understudy-test").exists()
     assert not list(Path("/dev/shm").glob("understudy-uid-*")), "what was in memory goes with the pod"
 

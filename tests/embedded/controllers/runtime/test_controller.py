@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from tests.embedded.controllers.controller_runner import at_work, story
+from tests.embedded.controllers.controller_runner import run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import node, pod
 from understudy.embedded.controllers.pod_gc import PodGarbageCollector
@@ -48,46 +48,46 @@ class Diligent:
 
 
 def test_nothing_is_worked_on_before_all_there_is_is_known() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         for number in range(50):
             api.put(NODES, node(f"n{number}"))
         api.put(PODS, pod("p"))
         controller = Diligent(api.clock)
-        async with at_work(api, lambda _: controller):
+        async with running_controllers(api, lambda _: controller):
             await quiet()
             assert controller.reconciled == [("p", 50)]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("error", [Refused(409, "Conflict", "changed"), ValueError("a bug")], ids=["refused", "bug"])
 def test_a_failed_key_is_retried_and_does_not_delay_others(error: Exception) -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         controller = Diligent(api.clock, failures=3, error=error)
-        async with at_work(api, lambda _: controller):
+        async with running_controllers(api, lambda _: controller):
             api.put(PODS, pod("first"))
             await quiet()
             api.put(PODS, pod("second"))
             await api.clock.advance(10)
             assert sorted(key for key, _ in controller.reconciled) == ["first", "second"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_an_object_that_cannot_be_read_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(PODS, pod("odd", meta={"labels": "not a mapping"}))
         api.put(PODS, pod("even", node="nowhere"))
-        async with at_work(api, lambda desk: PodGarbageCollector(desk.cluster, desk.clock)):
+        async with running_controllers(api, lambda parts: PodGarbageCollector(parts.cluster, parts.clock)):
             await api.clock.advance(10)
             assert api.names(PODS) == ["odd"]
             assert "passed over" in caplog.text
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_it_ends_when_one_of_its_watches_does() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             running = asyncio.create_task(run_controller(Diligent(api.clock), cluster))
             await quiet()
@@ -96,4 +96,4 @@ def test_it_ends_when_one_of_its_watches_does() -> None:
             assert running.done()
             assert isinstance(running.exception(), Refused)
 
-    story(tell)
+    run_scenario(scenario)

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.embedded.controllers.controller_runner import story
+from tests.embedded.controllers.controller_runner import run_scenario
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, pod
 from understudy.embedded.controllers.runtime.informer import VERIFY_AFTER
@@ -31,7 +31,7 @@ def plain(name: str) -> Document:
 
 
 def test_every_subscriber_gets_all_objects_and_then_all_changes() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
             early, late = RecordingSubscriber(), RecordingSubscriber()
@@ -45,22 +45,22 @@ def test_every_subscriber_gets_all_objects_and_then_all_changes() -> None:
             assert early.heard == ["ADDED a", "SYNCED", "ADDED b", "DELETED a"]
             assert late.heard == ["ADDED a", "ADDED b", "SYNCED", "DELETED a"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_one_watch_serves_them_all() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             for _ in range(5):
                 cluster.subscribe(PODS, RecordingSubscriber())
             await quiet()
             assert api.watches(PODS) == 1
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_what_was_written_is_there_when_the_answer_is() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             subscriber = RecordingSubscriber()
             cluster.subscribe(PODS, subscriber)
@@ -74,11 +74,11 @@ def test_what_was_written_is_there_when_the_answer_is() -> None:
             await quiet()
             assert subscriber.heard == ["SYNCED", "ADDED a", "MODIFIED a"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_late_answer_does_not_bring_the_deleted_back() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             subscriber = RecordingSubscriber()
             cluster.subscribe(PODS, subscriber)
@@ -92,11 +92,11 @@ def test_a_late_answer_does_not_bring_the_deleted_back() -> None:
             assert subscriber.heard[-1] == "DELETED a" or subscriber.heard == ["SYNCED"]
             assert subscriber.heard.count("ADDED a") == subscriber.heard.count("DELETED a")
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_one_that_takes_the_name_of_another_is_told_as_two() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
             subscriber = RecordingSubscriber()
@@ -109,11 +109,11 @@ def test_one_that_takes_the_name_of_another_is_told_as_two() -> None:
             await quiet()
             assert subscriber.heard == ["ADDED a", "SYNCED", "DELETED a", "ADDED a"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_what_came_and_went_between_two_watches_is_found_out() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             doubts = asyncio.create_task(cluster.verify_unconfirmed())
             subscriber = RecordingSubscriber()
@@ -127,11 +127,11 @@ def test_what_came_and_went_between_two_watches_is_found_out() -> None:
             doubts.cancel()
             await asyncio.gather(doubts, return_exceptions=True)
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_followers_share_the_watch_too() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
             heard = []
@@ -142,11 +142,11 @@ def test_followers_share_the_watch_too() -> None:
             assert heard == [[ChangeType.ADDED, ChangeType.SYNCED]] * 2
             assert api.watches(PODS) == 1
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_follower_of_one_namespace_hears_of_no_other() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         for namespace in ("default", "team"):
             api.put(PODS, pod(f"in-{namespace}", meta={"namespace": namespace}))
         async with SharedCluster(api, api.clock) as cluster:
@@ -156,11 +156,11 @@ def test_a_follower_of_one_namespace_hears_of_no_other() -> None:
             assert second.type is ChangeType.SYNCED
             await changes.aclose()  # type: ignore[attr-defined]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_listener_that_fails_fails_alone() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
 
             def broken(_: ObjectChange) -> None:
@@ -175,11 +175,11 @@ def test_a_listener_that_fails_fails_alone() -> None:
             assert isinstance(failed.ended.exception(), ValueError)
             assert subscriber.heard == ["SYNCED", "ADDED a"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_a_resource_that_is_not_served_is_said_so() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.unserved.add(PODS.key)
         async with SharedCluster(api, api.clock) as cluster:
             subscription = cluster.subscribe(PODS, RecordingSubscriber())
@@ -191,11 +191,11 @@ def test_a_resource_that_is_not_served_is_said_so() -> None:
             await quiet()
             assert subscriber.heard == ["SYNCED"]
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_one_version_may_be_served_and_another_not() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.unserved.add(MPI_JOBS.path())
         async with SharedCluster(api, api.clock) as cluster:
             absent, there = RecordingSubscriber(), RecordingSubscriber()
@@ -204,11 +204,11 @@ def test_one_version_may_be_served_and_another_not() -> None:
             assert [subscription.ended.done() for subscription in subscriptions] == [True, False]
             assert (absent.heard, there.heard) == ([], ["SYNCED"])
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_events_are_not_kept() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             for _ in range(2):
                 changes = cluster.follow(EVENTS)
@@ -216,22 +216,22 @@ def test_events_are_not_kept() -> None:
                 await changes.aclose()  # type: ignore[attr-defined]
             assert api.watches(EVENTS) == 0
 
-    story(tell)
+    run_scenario(scenario)
 
 
 def test_it_closes_its_watches() -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
             cluster.subscribe(PODS, RecordingSubscriber())
             await quiet()
         assert api.watches(PODS) == 0
 
-    story(tell)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("sub", ["", "status"])
 def test_an_answer_that_is_older_than_the_watch_changes_nothing(sub: str) -> None:
-    async def tell(api: FakeCluster) -> None:
+    async def scenario(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:
             latest: list[bytes] = []
@@ -248,4 +248,4 @@ def test_an_answer_that_is_older_than_the_watch_changes_nothing(sub: str) -> Non
             await quiet()
             assert msgspec.json.decode(latest[-1])["metadata"]["labels"] == {"mine": "1", "theirs": "2"}
 
-    story(tell)
+    run_scenario(scenario)

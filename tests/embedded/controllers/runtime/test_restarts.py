@@ -10,7 +10,7 @@ from understudy.embedded.controllers.runtime.restarts import run_with_restarts
 
 
 def test_a_loop_that_fails_begins_anew_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         clock = FakeClock()
         begun: list[float] = []
 
@@ -25,11 +25,11 @@ def test_a_loop_that_fails_begins_anew_with_growing_pauses(caplog: pytest.LogCap
         assert begun == [0.0, 0.1, 0.3, 0.7, 1.5]
         assert "the loop failed" in caplog.text
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_one_that_has_worked_for_a_while_begins_anew_at_once() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         clock = FakeClock()
         begun: list[float] = []
 
@@ -44,11 +44,11 @@ def test_one_that_has_worked_for_a_while_begins_anew_at_once() -> None:
         await asyncio.gather(task, return_exceptions=True)
         assert [round(later - earlier, 1) for earlier, later in itertools.pairwise(begun)] == [100.1] * 3
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_one_that_fails_while_it_is_cancelled_ends() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         async def fails_on_the_way_out() -> None:
             try:
                 await asyncio.Event().wait()
@@ -61,4 +61,4 @@ def test_one_that_fails_while_it_is_cancelled_ends() -> None:
         await quiet()
         assert task.cancelled()
 
-    asyncio.run(tell())
+    asyncio.run(scenario())

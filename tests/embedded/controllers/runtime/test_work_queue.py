@@ -7,7 +7,7 @@ from understudy.embedded.controllers.runtime.work_queue import FIRST_PAUSE, LONG
 
 
 def test_a_key_that_is_added_often_comes_once() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         work: WorkQueue[str] = WorkQueue(FakeClock())
         for key in ("a", "b", "a", "a"):
             work.add(key)
@@ -17,11 +17,11 @@ def test_a_key_that_is_added_often_comes_once() -> None:
         work.done("b")
         assert work.idle
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_a_key_touched_while_it_is_worked_on_comes_again_afterwards() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         work: WorkQueue[str] = WorkQueue(FakeClock())
         work.add("a")
         key = await work.next()
@@ -32,11 +32,11 @@ def test_a_key_touched_while_it_is_worked_on_comes_again_afterwards() -> None:
         work.done(key)
         assert await other == "a"
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_a_key_comes_at_its_time_and_the_earliest_counts() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         clock = FakeClock()
         work: WorkQueue[str] = WorkQueue(clock)
         for key, after in (("a", 10), ("b", 3), ("a", 5), ("a", 20)):
@@ -53,11 +53,11 @@ def test_a_key_comes_at_its_time_and_the_earliest_counts() -> None:
         assert work.idle
         await work.close()
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_a_key_that_fails_comes_back_later_and_later() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         clock = FakeClock()
         work: WorkQueue[str] = WorkQueue(clock)
         work.add("a")
@@ -71,11 +71,11 @@ def test_a_key_that_fails_comes_back_later_and_later() -> None:
         assert pauses[-1] == LONGEST_PAUSE
         await work.close()
 
-    asyncio.run(tell())
+    asyncio.run(scenario())
 
 
 def test_success_ends_the_pauses() -> None:
-    async def tell() -> None:
+    async def scenario() -> None:
         clock = FakeClock()
         work: WorkQueue[str] = WorkQueue(clock)
         for _ in range(3):
@@ -86,4 +86,4 @@ def test_success_ends_the_pauses() -> None:
             work.done(await work.next())
         await work.close()
 
-    asyncio.run(tell())
+    asyncio.run(scenario())

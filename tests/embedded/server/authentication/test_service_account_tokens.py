@@ -17,11 +17,11 @@ WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 WHOSE = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 
-def play(path: Path, scene: Callable[[Server], Awaitable[None]]) -> None:
+def play(path: Path, scenario: Callable[[Server], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with server(path) as ask:
             await account(ask)
-            await scene(ask)
+            await scenario(ask)
 
     asyncio.run(whole())
 
@@ -32,7 +32,7 @@ def claims(held: str) -> Json:
 
 
 def test_a_token_has_the_claims_of_kubernetes(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot"))
         found = claims(await pod_token(ask, made, expirationSeconds=1200))
         assert found["sub"] == "system:serviceaccount:default:robot"
@@ -44,21 +44,21 @@ def test_a_token_has_the_claims_of_kubernetes(tmp_path: Path) -> None:
         assert private["pod"] == {"name": "one", "uid": made["metadata"]["uid"]}
         assert private["serviceaccount"] == {"name": "robot", "uid": owner["metadata"]["uid"]}
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_the_answer_is_a_token_request_with_its_expiration(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         answer = await ask.post(f"{ACCOUNTS}/robot/token", {"spec": {"audiences": None, "expirationSeconds": 600}})
         assert (answer["kind"], answer["apiVersion"]) == ("TokenRequest", "authentication.k8s.io/v1")
         assert answer["status"]["expirationTimestamp"] == "2023-11-14T22:23:20Z"
         assert answer["spec"]["audiences"] == [ISSUER]
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_a_self_subject_review_names_the_service_account(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot"))
         held = await pod_token(ask, made)
         told = (await As(ask, held)("POST", WHO_AM_I, {})).json["status"]["userInfo"]
@@ -68,18 +68,18 @@ def test_a_self_subject_review_names_the_service_account(tmp_path: Path) -> None
         review = (await ask.post(WHOSE, {"spec": {"token": held}}))["status"]
         assert review == {"authenticated": True, "user": told, "audiences": [ISSUER]}
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_a_token_for_another_audience_is_not_valid_here(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         held = await token(ask, audiences=["vault"])
         assert await As(ask, held).code("GET", "/api") == 401
         assert (await ask.post(WHOSE, {"spec": {"token": held}}))["status"]["authenticated"] is False
         review = (await ask.post(WHOSE, {"spec": {"token": held, "audiences": ["vault", "other"]}}))["status"]
         assert (review["authenticated"], review["audiences"]) == (True, ["vault"])
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 async def until_expired(ask: Server, _: Json) -> None:
@@ -117,7 +117,7 @@ async def with_another_account_of_that_name(ask: Server, made: Json) -> None:
 def test_a_token_ends_with_the_object_it_is_bound_to(
     tmp_path: Path, event: Callable[[Server, Json], Awaitable[None]]
 ) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot"))
         robot = As(ask, await pod_token(ask, made))
         assert await robot.code("GET", "/api") == 200
@@ -125,13 +125,13 @@ def test_a_token_ends_with_the_object_it_is_bound_to(
         assert await robot.code("GET", "/api") == 401
         assert (await ask.post(WHOSE, {"spec": {"token": robot.token}}))["status"]["authenticated"] is False
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_the_token_of_a_pod_is_valid_during_its_grace_period(tmp_path: Path) -> None:
     """Its last checkpoint is reported in this time."""
 
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot", nodeName="node-a"))
         robot = As(ask, await pod_token(ask, made))
         await ask.delete(f"{PODS}/one?gracePeriodSeconds=30")
@@ -141,7 +141,7 @@ def test_the_token_of_a_pod_is_valid_during_its_grace_period(tmp_path: Path) -> 
         ask.clock.now += 2
         assert await robot.code("GET", "/api") == 401
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_tokens_of_other_clusters_and_forged_ones_are_refused(tmp_path: Path) -> None:
@@ -202,19 +202,19 @@ def test_tokens_are_valid_after_a_restart_of_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_token_request_is_refused(tmp_path: Path, spec: dict[str, Any], code: int, words: str) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         await ask.post(PODS, pod("one", serviceAccountName="robot"))
         await ask.post(PODS, pod("two"))
         reply = await ask("POST", f"{ACCOUNTS}/robot/token", {"spec": spec})
         assert reply.code == code
         assert words in reply.json["message"]
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_a_token_of_a_missing_account_is_not_found(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         await ask.refused(404, "NotFound", "POST", f"{ACCOUNTS}/absent/token", {"spec": {}})
         await ask.refused(405, "MethodNotAllowed", "GET", f"{ACCOUNTS}/robot/token")
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)

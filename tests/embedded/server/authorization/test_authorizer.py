@@ -28,17 +28,17 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 NAME = "system:serviceaccount:default:robot"
 
 
-def play(path: Path, scene: Callable[[Server, As], Awaitable[None]]) -> None:
+def play(path: Path, scenario: Callable[[Server, As], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with server(path) as ask:
             await account(ask)
-            await scene(ask, As(ask, await token(ask)))
+            await scenario(ask, As(ask, await token(ask)))
 
     asyncio.run(whole())
 
 
 def test_without_a_role_every_resource_is_forbidden(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         revision = ask.state.store.revision
         for served in BUILTIN:
             resource = served.resource
@@ -53,11 +53,11 @@ def test_without_a_role_every_resource_is_forbidden(tmp_path: Path) -> None:
             assert await robot.code("POST", path, {}) == 403, path
         assert ask.state.store.revision == revision
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_discovery_health_and_self_reviews_are_open_to_all_users(tmp_path: Path) -> None:
-    async def scene(_: Server, robot: As) -> None:
+    async def scenario(_: Server, robot: As) -> None:
         for path in ("/api", "/api/v1", "/apis", "/apis/batch/v1", "/version", "/healthz", "/readyz", "/openapi/v3"):
             assert await robot.code("GET", path) == 200, path
         for question in QUESTIONS:
@@ -65,7 +65,7 @@ def test_discovery_health_and_self_reviews_are_open_to_all_users(tmp_path: Path)
             code = await robot.code("POST", question.path("default"), {"spec": spec})
             assert code == (201 if question.kind.startswith("SelfSubject") else 403), question.kind
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 _CANNOT = 'is forbidden: User "{}" cannot'
@@ -83,16 +83,16 @@ _HERE = 'in the namespace "default"'
     ],
 )
 def test_a_refusal_is_in_the_words_of_kubernetes(tmp_path: Path, method: str, path: str, words: str) -> None:
-    async def scene(_: Server, robot: As) -> None:
+    async def scenario(_: Server, robot: As) -> None:
         reply = await robot(method, path)
         assert (reply.code, reply.json["reason"]) == (403, "Forbidden")
         assert reply.json["message"] == words.format(NAME)
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_a_binding_and_its_removal_apply_at_once(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await grant(ask, rule("pods", "list"))
         assert await robot.code("GET", PODS) == 200
         assert await robot.code("GET", ELSEWHERE) == 403
@@ -105,11 +105,11 @@ def test_a_binding_and_its_removal_apply_at_once(tmp_path: Path) -> None:
         await ask.delete(f"{ROLES}/rights")
         assert await robot.code("GET", f"{PODS}/a") == 403
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_names_subresources_and_verbs_count(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         for name in ("a", "b"):
             await ask.post(CONFIG_MAPS, config_map(name))
         await ask.post(PODS, pod("a"))
@@ -129,11 +129,11 @@ def test_names_subresources_and_verbs_count(tmp_path: Path) -> None:
         assert await robot.code("GET", f"{PODS}/a/log") == 400  # allowed; there is no log yet
         assert await robot.code("GET", f"{PODS}/a/exec?command=true") == 403
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_a_cluster_role_applies_everywhere_or_where_it_is_bound(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await bind(ask, {"kind": "ClusterRole", "name": "view"}, "looks")
         assert await robot.code("GET", PODS) == 200
         assert await robot.code("GET", "/api/v1/namespaces/default") == 200
@@ -147,22 +147,22 @@ def test_a_cluster_role_applies_everywhere_or_where_it_is_bound(tmp_path: Path) 
         await ask.delete(f"{CLUSTER_ROLE_BINDINGS}/l")
         assert await robot.code("GET", ELSEWHERE) == 403
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_non_resource_paths_are_granted_by_cluster_roles(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         paths = {"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}
         await ask.post(CLUSTER_ROLES, {"metadata": {"name": "meters"}, "rules": [paths]})
         role, subject = {"kind": "ClusterRole", "name": "meters"}, {"kind": "User", "name": NAME}
         await ask.post(CLUSTER_ROLE_BINDINGS, {"metadata": {"name": "m"}, "roleRef": role, "subjects": [subject]})
         assert [await robot.code("GET", path) for path in ("/metrics", "/debug/x", "/other")] == [404, 404, 403]
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_an_apply_that_creates_needs_the_right_to_create(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await grant(ask, rule("configmaps", "patch"))
         applied = f"{CONFIG_MAPS}/a?fieldManager=me"
         body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}
@@ -171,7 +171,7 @@ def test_an_apply_that_creates_needs_the_right_to_create(tmp_path: Path) -> None
         await grant(ask, rule("configmaps", "create"), name="more")
         assert await robot.code("PATCH", applied, body, content_type=APPLY) == 201
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 async def can(robot: As, **attributes: str) -> Json:
@@ -180,7 +180,7 @@ async def can(robot: As, **attributes: str) -> Json:
 
 
 def test_access_reviews_agree_with_requests(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await grant(ask, rule("pods", "list"))
         assert await can(robot, verb="list", resource="pods", namespace="default") is True
         assert await can(robot, verb="list", resource="pods", namespace="kube-system") is False
@@ -193,4 +193,4 @@ def test_access_reviews_agree_with_requests(tmp_path: Path) -> None:
             review = await ask.post(f"{REVIEWS}/subjectaccessreviews", {"spec": {**asked, **who}})
             assert review["status"]["allowed"] is allowed, who
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)

@@ -10,14 +10,14 @@ from tests.embedded.server.rbac_setup import CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 RBAC = "rbac.authorization.k8s.io"
 
 
-def play(path: Path, scene: Callable[[Server, As], Awaitable[None]]) -> None:
+def play(path: Path, scenario: Callable[[Server, As], Awaitable[None]]) -> None:
     """The robot may write roles and bindings, and list pods."""
 
     async def whole() -> None:
         async with server(path) as ask:
             await account(ask)
             await grant(ask, rule("roles rolebindings", "*", RBAC), rule("pods", "list get"))
-            await scene(ask, As(ask, await token(ask)))
+            await scenario(ask, As(ask, await token(ask)))
 
     asyncio.run(whole())
 
@@ -53,7 +53,7 @@ def test_a_role_grants_no_more_than_its_author_has(tmp_path: Path) -> None:
 
 
 def test_a_binding_grants_no_more_than_its_author_has(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await ask.put(f"{ROLES}/rights", role("rights", rule("rolebindings", "create", RBAC), rule("pods", "list get")))
         await ask.post(ROLES, role("less", rule("pods", "list")))
         assert await robot.code("POST", ROLE_BINDINGS, binding("a", "Role", "less")) == 201
@@ -65,20 +65,20 @@ def test_a_binding_grants_no_more_than_its_author_has(tmp_path: Path) -> None:
         assert await robot.code("POST", ROLE_BINDINGS, binding("b", "ClusterRole", "view")) == 201
         assert await robot.code("POST", ROLE_BINDINGS, binding("c", "ClusterRole", "cluster-admin")) == 403
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_the_verb_escalate_lifts_the_check(tmp_path: Path) -> None:
-    async def scene(_: Server, robot: As) -> None:
+    async def scenario(_: Server, robot: As) -> None:
         assert await robot.code("POST", ROLES, role("more", rule("secrets", "*"))) == 201
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_rules_with_too_many_combinations_are_refused(tmp_path: Path) -> None:
-    async def scene(ask: Server, robot: As) -> None:
+    async def scenario(ask: Server, robot: As) -> None:
         await ask.put(f"{ROLES}/rights", role("rights", rule("roles", "create", RBAC)))
         many = " ".join(f"r{i}" for i in range(2_000))
         assert await robot.code("POST", ROLES, role("vast", rule(many, many))) == 400
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)

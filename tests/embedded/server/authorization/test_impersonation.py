@@ -11,17 +11,17 @@ WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 ROBOT = "system:serviceaccount:default:robot"
 
 
-def play(path: Path, scene: Callable[[Server], Awaitable[None]]) -> None:
+def play(path: Path, scenario: Callable[[Server], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with server(path) as ask:
             await account(ask)
-            await scene(ask)
+            await scenario(ask)
 
     asyncio.run(whole())
 
 
 def test_the_administrator_may_impersonate_others(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         as_robot = {"Impersonate-User": ROBOT}
         assert (await ask("GET", PODS, headers=as_robot)).code == 403
         await grant(ask, rule("pods", "list"))
@@ -35,11 +35,11 @@ def test_the_administrator_may_impersonate_others(tmp_path: Path) -> None:
         assert told["extra"] == {"scopes": ["a"]}
         assert (await ask("GET", PODS, headers={"Impersonate-Group": "system:masters"})).code == 400
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
 
 
 def test_other_users_need_the_right_to_impersonate(tmp_path: Path) -> None:
-    async def scene(ask: Server) -> None:
+    async def scenario(ask: Server) -> None:
         robot = As(ask, await token(ask))
         refused = await robot("GET", PODS, headers={"Impersonate-User": "admin", "Impersonate-Group": "system:masters"})
         assert (refused.code, "cannot impersonate resource" in refused.json["message"]) == (403, True)
@@ -49,4 +49,4 @@ def test_other_users_need_the_right_to_impersonate(tmp_path: Path) -> None:
         assert (await robot("POST", WHO_AM_I, {}, headers=other)).code == 201
         assert (await robot("POST", WHO_AM_I, {}, headers={**other, "Impersonate-Group": "a"})).code == 403
 
-    play(tmp_path, scene)
+    play(tmp_path, scenario)
