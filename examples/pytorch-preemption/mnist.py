@@ -26,7 +26,7 @@ EPOCH = 1.0  # seconds it takes at least: so small a task would be done before a
 
 
 def joined(backend):
-    """Waits for everybody, and gives a function that adds up everybody's numbers."""
+    """Waits for all ranks, and returns a function that adds up the numbers of all ranks."""
     try:
         import torch
         import torch.distributed as group

@@ -1,7 +1,7 @@
 """A proxy in front of an API server that misbehaves as it is told, request by request, while it runs.
 
 The first rule that fits a request strikes; a request that none fits goes through. It speaks TLS with a certificate of
-its own; tokens go through, and a client certificate of the upstream's configuration is used for everybody.
+its own; tokens go through, and a client certificate of the upstream's configuration is used for all clients.
 """
 
 import asyncio

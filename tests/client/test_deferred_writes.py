@@ -19,7 +19,7 @@ class _Hurry(selectors.SelectSelector):
         self.passed = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
-        assert timeout is not None, "everybody waits for ever"
+        assert timeout is not None, "all tasks wait for ever"
         self.passed += max(timeout, 0.0)
         return super().select(0)
 

@@ -15,7 +15,7 @@ MOST_ROUNDS = 200
 
 
 class LoopHarness:
-    """`settle` lets everybody act until nothing changes."""
+    """`settle` lets all components act until nothing changes."""
 
     def __init__(self, settings: LoopSettings | None = None) -> None:
         self.clock = VirtualClock()

@@ -5,7 +5,7 @@ import heapq
 import itertools
 
 BEGIN = 1_767_225_600.0  # the first second of 2026
-SPINS = 25  # turns of the event loop after which everybody who could go on has done so
+SPINS = 25  # turns of the event loop after which every task that could continue has done so
 
 
 class VirtualClock:
@@ -23,7 +23,7 @@ class VirtualClock:
         await woken
 
     async def let_pass(self, seconds: float) -> None:
-        """Time passes, and everybody who wakes meanwhile acts at his moment."""
+        """Time passes, and every task that wakes meanwhile runs at its time."""
         end = self._now + seconds
         await spin()
         while self._wake_next(end):

@@ -75,10 +75,7 @@ def test_containers_outlive_the_fork_server_and_its_agent(tmp_path: Path) -> Non
         one.heard(messages.ContainerStarted)
         os.kill(one.process.pid, signal.SIGKILL)
     (tmp_path / "u" / "root" / "now").touch()
-    ending = None
-    while ending is None:
-        ending = container_files.read(attempt.exit, container_files.ContainerExit)
-        time.sleep(0.01)
+    ending = eventually(lambda: container_files.read(attempt.exit, container_files.ContainerExit))
     assert ending.exit_code == 6
     assert said(attempt) == ["stdout F still here"]
 

@@ -4,11 +4,11 @@ import contextlib
 import os
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.embedded.shim.fork_servers import PATIENCE, ForkServerUnderTest, fork_server, said
+from tests.eventually import eventually
 from understudy.embedded.shim import linux, messages
 
 RESERVE = 2
@@ -41,16 +41,10 @@ def waits(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
-def until(seen: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not seen():
-        assert time.monotonic() < deadline, "never seen"
-
-
 def test_idle_shims_are_used_first_and_replaced(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         with embodied(one) as node:
-            until(lambda: len(children(node)) == RESERVE)
+            eventually(lambda: len(children(node)) == RESERVE)
             ready = children(node)
             for number in range(RESERVE + 1):
                 attempt = one.prepare("sh", "-c", "echo here; ls /proc/self/fd | wc -l; exit 5", uid=f"u{number}")
@@ -59,9 +53,9 @@ def test_idle_shims_are_used_first_and_replaced(tmp_path: Path) -> None:
                 one.heard(messages.ContainerEnded)
                 assert said(attempt) == ["stdout F here", "stdout F 4"], "three streams, and the folder ls reads"
                 assert number or shim in ready
-            until(lambda: len(children(node)) == RESERVE)
+            eventually(lambda: len(children(node)) == RESERVE)
             left = children(node)
-        until(lambda: all(linux.start_ticks(pid) is None for pid in left))
+        eventually(lambda: all(linux.start_ticks(pid) is None for pid in left))
 
 
 def test_stopped_idle_shims_end_with_their_node_and_working_shims_do_not(tmp_path: Path) -> None:
@@ -70,12 +64,12 @@ def test_stopped_idle_shims_end_with_their_node_and_working_shims_do_not(tmp_pat
         shim = one.heard(messages.ShimForked).shim
         one.heard(messages.ContainerStarted)
         [container] = children(shim)
-        until(lambda: len(children(node) - {shim}) == RESERVE and all(map(waits, children(node))))
+        eventually(lambda: len(children(node) - {shim}) == RESERVE and all(map(waits, children(node))))
         left = children(node) - {shim}
         for pid in (node, *left):
             os.kill(pid, signal.SIGSTOP)
         os.kill(node, signal.SIGKILL)
-        until(lambda: all(linux.start_ticks(pid) is None for pid in left))
+        eventually(lambda: all(linux.start_ticks(pid) is None for pid in left))
         assert linux.start_ticks(shim) is not None
         os.kill(container, signal.SIGKILL)
-        until(lambda: linux.start_ticks(shim) is None)
+        eventually(lambda: linux.start_ticks(shim) is None)

@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests.eventually import eventually
 from understudy.embedded.shim.container_files import Launch
 from understudy.embedded.shim.container_process import HOLD_FOLDER
 from understudy.embedded.shim.pod_folders import AttemptFolder
@@ -41,7 +40,7 @@ class Held:
             os.close(hold_folder)
 
     def holds(self) -> "Held":
-        until(lambda: (self.folder.path / "holding").exists() or self.process.poll() is not None)
+        eventually(lambda: (self.folder.path / "holding").exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.output
         return self
 
@@ -56,13 +55,6 @@ class Held:
     @property
     def output(self) -> str:
         return (self.path / "out").read_text()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT
-    while not is_so():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ class World:
         self.delete(name, grace=0)
 
     def leave(self) -> None:
-        """Everybody who was asked to go goes."""
+        """Every pod that was asked to end ends."""
         for name in [n for n, pod in self.pods.items() if "deletionTimestamp" in pod["metadata"]]:
             self.gone(name)
 

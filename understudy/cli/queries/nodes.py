@@ -191,7 +191,7 @@ async def _items(client: KubeClient, resource: Resource, namespace: str = "") ->
 
 
 async def _leases(client: KubeClient) -> dict[str, Lease]:
-    """Not everybody may see them, and not every cluster has them."""
+    """Empty if the user may not list leases, or the cluster has none."""
     try:
         documents = await _items(client, LEASES, LEASE_NAMESPACE)
     except Refused as error:

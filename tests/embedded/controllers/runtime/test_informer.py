@@ -1,4 +1,4 @@
-"""One watch for many: everybody hears everything once, own writes first, and nothing that is gone comes back."""
+"""One watch for many subscribers: each gets every change once, own writes first; deleted objects do not come back."""
 
 import asyncio
 
