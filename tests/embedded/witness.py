@@ -51,7 +51,7 @@ _JOBS = tuple(controller.resource for controller in CONTROLLERS)
 FOLLOWED = (
     *EVERYWHERE,
     *_JOBS,
-    *(consulted for controller in CONTROLLERS for consulted in controller.reads),
+    *(resource for controller in CONTROLLERS for resource in controller.reads),
 )
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
 

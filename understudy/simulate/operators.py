@@ -101,12 +101,12 @@ class Operators:
         found: dict[str, list[object]] = {}
         for child in self._server.by_owner.get(uid, {}).values():
             found.setdefault(child.resource.key, []).append(self._seen(child))
-        consulted = {}
+        read_objects = {}
         for resource in controller.reads:
             stored = self._server.objects.get(resource.key, {})
-            consulted[resource.key] = {name: version.document for name, version in stored.items()}
+            read_objects[resource.key] = {name: version.document for name, version in stored.items()}
         departed = [self._seen(child) for child in self._departed.get(uid, ())]
-        return ObservedChildren(found, consulted, tuple(departed))  # type: ignore[arg-type]
+        return ObservedChildren(found, read_objects, tuple(departed))  # type: ignore[arg-type]
 
     def _seen(self, child: Version) -> object:
         if child.seen is None:

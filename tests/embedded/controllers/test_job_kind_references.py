@@ -1,4 +1,4 @@
-"""Families that consult objects of others: they decide by them, and anew when they change."""
+"""Controllers that read objects they do not own: a change of these triggers a reconciliation."""
 
 from tests.embedded.controllers.controller_runner import job_kind_controller, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster

@@ -44,7 +44,7 @@ class World:
         self.controller = controller_of(parent["kind"])
         self.now = now
         self.children: dict[str, dict[str, Document]] = {resource.key: {} for resource in self.controller.owns}
-        self.consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.controller.reads}
+        self.read_objects: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.controller.reads}
         self.notes: list[EventNote] = []
         self.expired = False
         self.again_at: float | None = None
@@ -54,7 +54,7 @@ class World:
 
     def wanted(self) -> ChildActions:
         observed = ObservedChildren.read({key: list(found.values()) for key, found in self.children.items()})
-        observed = msgspec.structs.replace(observed, consulted=self.consulted)
+        observed = msgspec.structs.replace(observed, read_objects=self.read_objects)
         return self.controller.reconcile(copy.deepcopy(self.parent), observed, self.now)
 
     def look(self) -> None:
@@ -123,12 +123,12 @@ class World:
     # what happens to it
 
     def bring(self, *documents: Document) -> None:
-        """Objects of others that the controller consults."""
+        """Stores an object that the controller reads and does not own."""
         for document in documents:
             resource = next(each for each in self.controller.reads if each.kind == document["kind"])
             meta = document["metadata"]
             namespace = meta.get("namespace", "default") if resource.namespaced else ""
-            self.consulted[resource.key][namespace, meta["name"]] = document
+            self.read_objects[resource.key][namespace, meta["name"]] = document
 
     @property
     def pods(self) -> dict[str, Document]:

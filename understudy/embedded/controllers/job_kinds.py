@@ -26,7 +26,7 @@ class JobKindController:
     """Keys are uids of parents. A child without a parent has a key of its own while the kind wants something of it."""
 
     def __init__(self, controller: JobController, writer: ChildWriter, clock: Clock) -> None:
-        self.name = f"{controller.resource.kind} families"
+        self.name = controller.resource.kind
         self.queue: WorkQueue[str] = WorkQueue(clock)
         self._controller = controller
         self._writer = writer

@@ -25,7 +25,7 @@ _read = msgspec.json.Decoder(PartialObject).decode
 class NamespaceLifecycleController:
     """Keys are names of namespaces."""
 
-    name = "namespace emptier"
+    name = "namespace lifecycle"
 
     def __init__(self, graph: ObjectGraph, cluster: Cluster, clock: Clock, replace: Replace) -> None:
         self.queue: WorkQueue[str] = WorkQueue(clock)

@@ -49,7 +49,7 @@ class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
 class NodeLifecycleController:
     """Keys are names of nodes. A node without a lease is ignored."""
 
-    name = "node life"
+    name = "node lifecycle"
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator, limits: HealthLimits) -> None:
         self.queue: WorkQueue[str] = WorkQueue(clock)

@@ -19,7 +19,7 @@ _FINISHED = "finished pods"  # one key for all of them, which is no name of a po
 class PodGarbageCollector:
     """Keys are `namespace/name` of pods, and one key for all finished pods."""
 
-    name = "pod garbage"
+    name = "pod garbage collection"
 
     def __init__(self, cluster: Cluster, clock: Clock, most_finished: int = MOST_FINISHED) -> None:
         self.queue: WorkQueue[str] = WorkQueue(clock)

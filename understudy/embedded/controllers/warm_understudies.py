@@ -38,7 +38,7 @@ Name = tuple[str, str]  # (namespace, name)
 class WarmUnderstudyController:
     """Keys are those of gangs: Kind/namespace/name. Pods are decoded only while some job wants understudies."""
 
-    name = "understudies"
+    name = "warm understudies"
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator) -> None:
         self.queue: WorkQueue[str] = WorkQueue(clock)

@@ -19,10 +19,10 @@ Document = dict[str, Any]  # a Kubernetes object, or part of one; never changed,
 
 
 class ObservedChildren(msgspec.Struct, frozen=True):
-    """The children of one object as they were last seen, and what its family consults, both by resource key."""
+    """The children of one object and the objects that its controller reads, as last seen, by resource key."""
 
     children: Mapping[str, Sequence[PartialObject]] = {}
-    consulted: Mapping[str, Mapping[tuple[str, str], Document]] = {}  # whole, by namespace ('' for none) and name
+    read_objects: Mapping[str, Mapping[tuple[str, str], Document]] = {}  # whole, by namespace ('' for none) and name
     departed: Sequence[PartialObject] = ()  # children that are gone since the last look, as they were at last
 
     def of(self, resource: Resource) -> Sequence[PartialObject]:
@@ -44,13 +44,13 @@ class ObservedChildren(msgspec.Struct, frozen=True):
     def services(self) -> Sequence[PartialObject]:
         return self.of(SERVICES)
 
-    def consult(self, resource: Resource, namespace: str, name: str) -> Document | None:
+    def read_object(self, resource: Resource, namespace: str, name: str) -> Document | None:
         """An object that the controller reads and does not own; None if it does not exist."""
-        return self.consulted.get(resource.key, {}).get((namespace, name))
+        return self.read_objects.get(resource.key, {}).get((namespace, name))
 
-    def consultable(self, resource: Resource, namespace: str) -> list[str]:
+    def read_names(self, resource: Resource, namespace: str) -> list[str]:
         """The names of those there are, for messages."""
-        return sorted(name for place, name in self.consulted.get(resource.key, ()) if place == namespace)
+        return sorted(name for place, name in self.read_objects.get(resource.key, ()) if place == namespace)
 
     @staticmethod
     def read(documents: Mapping[str, Sequence[Document]]) -> "ObservedChildren":

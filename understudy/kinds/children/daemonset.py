@@ -108,7 +108,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
         return ChildActions(creates=history.creates)
     lost = strays(observed.pods, selector_in(spec))
     by_node = _by_node([pod for pod in observed.pods if pod not in lost])
-    nodes = [msgspec.convert(node, DaemonNode) for node in observed.consulted.get(NODES.key, {}).values()]
+    nodes = [msgspec.convert(node, DaemonNode) for node in observed.read_objects.get(NODES.key, {}).values()]
     wanted, unwilling = _chosen(daemons, nodes)
     case = _Case(daemons, document, by_node, wanted, unwilling, history, now)
     used = {f"{meta.name}-{pod.metadata.labels.get(REVISION_HASH, '')}" for pod in observed.pods}

@@ -56,7 +56,7 @@ def befall(world: World, what: str, choice: int) -> None:
         case "runtime":
             world.bring(runtime(numNodes=choice))
         case "no runtime":
-            world.consulted[CLUSTER_TRAINING_RUNTIMES.key].clear()
+            world.read_objects[CLUSTER_TRAINING_RUNTIMES.key].clear()
         case "crash":
             world.carry_out(world.wanted(), steps=choice % 3)
     world.after(1)
@@ -89,5 +89,5 @@ def test_a_trainjob_ends_once_and_its_jobset_does_as_it_says(
             assert ("Suspended" in world.conditions()) == paused
             if made is not None and made["spec"]["suspend"] != paused:
                 busy = made.get("status", {}).get("replicatedJobsStatus", [{"active": 0}])[0]["active"]
-                lost = not world.consulted[CLUSTER_TRAINING_RUNTIMES.key]
+                lost = not world.read_objects[CLUSTER_TRAINING_RUNTIMES.key]
                 assert busy or lost  # it is to be made again, and waits for pods to leave or for its runtime

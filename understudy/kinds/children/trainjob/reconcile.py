@@ -71,9 +71,9 @@ def _runtime(job: TrainJobObject, observed: ObservedChildren) -> Document:
     if resource is None:
         raise Unsupported(f"unsupported runtime: {ref.kind}.{ref.api_group}")
     namespace = job.metadata.namespace if resource.namespaced else ""
-    runtime = observed.consult(resource, namespace, ref.name)
+    runtime = observed.read_object(resource, namespace, ref.name)
     if runtime is None:
-        known = ", ".join(observed.consultable(resource, namespace)) or "none"
+        known = ", ".join(observed.read_names(resource, namespace)) or "none"
         words = f"there is no {ref.kind} {ref.name!r}; there are: {known}"
         raise BadObject(job.title, "spec.runtimeRef.name", words)
     return runtime
