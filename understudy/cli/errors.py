@@ -1,4 +1,4 @@
-"""What is wrong with what the user gave us, as one line that names the place and the fix."""
+"""Errors in what a user gave, as one line that names the place and the fix."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A parser of arguments whose complaints are one line, like every other complaint; and an option verbs share."""
+"""A parser of arguments that reports errors in one line; and the options that verbs share."""
 
 import argparse
 import importlib

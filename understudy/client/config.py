@@ -27,7 +27,7 @@ class ExecPlugin(msgspec.Struct, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     interactive: str = "IfAvailable"  # Never, IfAvailable, Always
     hint: str = ""  # how to install the command
-    cluster: Mapping[str, Any] | None = None  # what the command is told about the cluster, if it asks for that
+    cluster: Mapping[str, Any] | None = None  # what the command gets about the cluster, if it asks for that
 
 
 class OidcProvider(msgspec.Struct, frozen=True, kw_only=True):

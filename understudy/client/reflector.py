@@ -62,7 +62,7 @@ class Reflector:
     def __init__(
         self, pool: ConnectionPool, selection: Selection, chance: random.Random, silence: float | None = None
     ) -> None:
-        """A watch without data for `silence` seconds is opened again. This tells a quiet watch from a lost server."""
+        """A watch without data for `silence` seconds is opened again. This detects a lost server."""
         self._pool = pool
         self._silence = silence
         self._selection = selection

@@ -236,8 +236,8 @@ class SchedulingLoop:
         self._plan_postponed = False
         # 5. A plan is made and applied, if the snapshot is new or a moment has come.
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._plan_and_apply(snapshot, now)
-        # 6. Gangs that wait are told why. What was just applied may change the reasons, so that is put off, but not
-        #    without a limit.
+        # 6. The reasons of waiting gangs are written. What was just applied may change them, so that is delayed, up
+        #    to a limit.
         if self._unexplained and self._explain_at + (EXPLAIN_DELAY_WHEN_BUSY if acted else 0.0) <= now:
             self._explain(snapshot, now)
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-SCHEDULER_NAME = "understudy"  # the schedulerName of pods that are its own, unless it is told another
-LEASE_NAME = "understudy"  # by which its replicas agree on who leads
+SCHEDULER_NAME = "understudy"  # the schedulerName of its pods, unless the settings name another
+LEASE_NAME = "understudy"  # the Lease by which its replicas elect a leader
 
 
 class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

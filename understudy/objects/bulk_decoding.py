@@ -1,4 +1,4 @@
-"""Pods, nodes and leases off the wire: many at once, in one pass over their text, what is alike among them kept once.
+"""Decodes pods, nodes and leases of a response: many at once, in one pass over their text; equal parts are kept once.
 
 Of 100,000 pods most were made from a few templates. What pods of one template share is not decoded for each of them:
 its text is passed over, and looked up among the texts that were understood before.
@@ -227,7 +227,7 @@ class BulkDecoder:
             return Page([*map(self._made, page.items or ())], page.metadata.revision, page.metadata.more)
 
     def line(self, text: bytes) -> tuple[str, KubeObject]:
-        """One event of a watch: what happened, and to whom."""
+        """One event of a watch: its type and its object."""
         line: Any = self._line(text)
         return line.type, self._made(line.object)
 

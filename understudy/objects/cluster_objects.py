@@ -1,4 +1,4 @@
-"""What surrounds the pods: priority classes, disruption budgets, volumes and namespaces."""
+"""Objects that pods depend on: priority classes, disruption budgets, volumes and namespaces."""
 
 from understudy.objects.meta import KubeObject, LabelSelector, Part
 from understudy.objects.pods import NodeSelector

@@ -1,4 +1,4 @@
-"""What is wrong with an object that was given to us: which object, which field, and what to do about it."""
+"""An error in an object that a user or the cluster gave: which object, which field, and how to fix it."""
 
 import re
 

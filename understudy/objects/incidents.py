@@ -12,7 +12,7 @@ from understudy.objects.resources import INCIDENTS
 
 Document = dict[str, Any]
 
-DECIMALS = 4  # of seconds; who wants to know more looks at the moments
+DECIMALS = 4  # of seconds; the timestamps are more precise
 
 
 class _Job(Part, frozen=True):

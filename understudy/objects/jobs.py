@@ -224,6 +224,6 @@ class RuntimeSpec(Part, frozen=True, gc=False):
 
 
 class TrainingRuntime(KubeObject, frozen=True, gc=False, kw_only=True):
-    """Also the struct of ClusterTrainingRuntime; `kind` tells them apart."""
+    """Also the struct of ClusterTrainingRuntime; `kind` distinguishes them."""
 
     spec: RuntimeSpec

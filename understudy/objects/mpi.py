@@ -1,4 +1,4 @@
-"""What an MPIJob's controller and the `mpirun` of the embedded cluster have agreed on."""
+"""The names and paths that an MPIJob's controller and the `mpirun` of the embedded cluster share."""
 
 CONFIG_FOLDER = "/etc/mpi"  # where a launcher finds its hosts and its remote shell
 HOST_FILE = f"{CONFIG_FOLDER}/hostfile"

@@ -60,7 +60,9 @@ class ShapeCache:
         self._lean.clear()
 
     def of(self, spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> Shape:
-        own = spec.affinity or spec.volumes or spec.topology_spread_constraints  # these look at who the pod is
+        own = (
+            spec.affinity or spec.volumes or spec.topology_spread_constraints
+        )  # these depend on the labels and claims of the pod
         known = self._by_containers.get(id(spec.containers))
         if known is not None and not own and known[0] == _of_template(spec):  # nothing is encoded: the quickest way
             return known[1]

@@ -1,4 +1,4 @@
-"""Where each kind lives in a Kubernetes API: group, version, plural, scope; and the paths that follow from it."""
+"""The address of each kind in a Kubernetes API: group, version, plural, scope, and the paths that follow from them."""
 
 import msgspec
 

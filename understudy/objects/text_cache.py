@@ -1,4 +1,4 @@
-"""Structs of which most fields are left as text while objects are read: what is alike is found by its text, read once.
+"""Structs whose fields are mostly left as text while objects are read: equal texts are decoded once.
 
 A text that was understood before is looked up; one that was not is decoded, and kept with its meaning.
 """

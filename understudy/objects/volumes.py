@@ -1,4 +1,4 @@
-"""The claims of a pod: where their volumes can be reached, and which of them are made only where the pod is seated."""
+"""The claims of a pod: the nodes that reach their volumes, and the volumes that are provisioned for the pod's node."""
 
 from typing import NamedTuple
 

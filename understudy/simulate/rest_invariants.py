@@ -36,7 +36,7 @@ RECENT = 10.0  # seconds
 
 
 def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
-    """Where no kubelet is heard, the loops suspect the API server, not the nodes, and change nothing."""
+    """When no kubelet renews a lease, the loops suspect the API server, not the nodes, and change nothing."""
     if cluster.silent:
         return
     made = planned(cluster, gangs, cluster.context.now())

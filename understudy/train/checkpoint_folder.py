@@ -74,7 +74,7 @@ class CheckpointFolder:
 
 
 def _move(aside: Path, place: Path) -> None:
-    """A folder cannot be replaced by another in one step; one that is in the way was of no use (see resume)."""
+    """A folder cannot be replaced by another in one step; an existing one was not usable (see resume)."""
     if place.is_dir():
         out = place.with_name(f"{_UNFINISHED}old-{place.name}")
         _remove(out)

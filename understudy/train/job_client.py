@@ -20,7 +20,7 @@ _PATIENCE = 5.0
 
 
 class Access(NamedTuple):
-    """How to talk to the API, and who is talking."""
+    """The address of the API, and the identity of the pod."""
 
     server: str
     token: str

@@ -24,12 +24,12 @@ _SIZES = (
 
 
 def rank() -> int:
-    """0 if no variable tells the rank."""
+    """0 if no variable has the rank."""
     return _number(_RANKS, 0)
 
 
 def size() -> int:
-    """The number of ranks; 1 if no variable tells it."""
+    """The number of ranks; 1 if no variable has it."""
     return _number(_SIZES, 1)
 
 

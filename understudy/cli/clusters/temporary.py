@@ -1,4 +1,4 @@
-"""A cluster for one command alone: started in a temporary folder, and gone with everything in it when the command ends.
+"""A cluster for one command alone: started in a temporary folder, which is removed when the command ends.
 
 The user's own clusters are left alone: it has another home, and a port and addresses that none of them uses.
 """

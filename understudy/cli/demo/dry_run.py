@@ -22,7 +22,7 @@ from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot
 
-BEGIN = 1_767_225_600.0  # the story begins at the turn of the year 2026, whenever it is told
+BEGIN = 1_767_225_600.0  # the demo always starts at the beginning of 2026
 PAUSE = 600.0  # and ten minutes pass between its steps
 DRY_RUN = "This is a dry run: every plan is the planner's own, no process is started, and only planning is timed."
 

@@ -1,4 +1,4 @@
-"""What the story is made of: a cluster file and Kubernetes objects that come with this package, read as users' are.
+"""The cluster file and the Kubernetes objects of the demo, which come with this package and are read like users' files.
 
 `examples/clusters/slices.yaml` and `examples/hot-swap` show the same files.
 """

@@ -1,4 +1,4 @@
-"""Tells a story on a stream as it happens: chapters, what happened so many seconds into each, and pictures."""
+"""Prints the progress of the demo: chapters, events with the seconds since the chapter began, and the domains."""
 
 import asyncio
 import heapq

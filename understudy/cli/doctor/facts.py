@@ -1,4 +1,4 @@
-"""A cluster as a doctor sees it: every answer it gave, so that checks need nothing but this."""
+"""All answers of a cluster that `understudy doctor` asked for, so that checks need no requests."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -10,7 +10,10 @@ from understudy.cli.queries.objects import NodeInfo
 from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, Verdict, is_accelerator
 from understudy.model.quantity import format_quantity
 
-_OWN_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")  # they say how a node is, not who may come
+_OWN_TAINTS = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+)  # they describe the state of a node and keep no jobs away on purpose
 
 
 def check_nodes(facts: ClusterFacts) -> list[Finding]:
@@ -126,7 +129,7 @@ def _labels(nodes: Sequence[NodeInfo]) -> set[str]:
 
 
 def _grouped(label: str, nodes: Sequence[NodeInfo]) -> str:
-    """'' where every node stands for itself."""
+    """'' if nodes form no domains."""
     sizes = Counter(value for node in nodes if (value := node.metadata.labels.get(label)))
     if max(sizes.values(), default=0) < 2:
         return ""

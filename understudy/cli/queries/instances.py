@@ -1,4 +1,4 @@
-"""One pod of a job as people look at it: what it is doing, where, since when, and its rank among the others."""
+"""One pod of a job for tables: its state, its node, since when, and its rank among the others."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""  # as kubectl would say it: ContainerCreating, Completed, Terminating ...
     waits: str = ""  # why it has no seat
     trouble: str = ""  # what its containers say where they keep it from running
-    scheduler: str = ""  # whom it asks for a seat
+    scheduler: str = ""  # its schedulerName
     node: str = ""
     address: str = ""  # of its node
     ip: str = ""
@@ -114,7 +114,7 @@ def instance_of(pod: PodInfo, kind: str) -> Instance:
 
 
 def instance_order(instance: Instance, order: Sequence[str]) -> tuple[object, ...]:
-    """A sort key: who leads first, then by role as the job writes them, then by name with its numbers as numbers; of
+    """A sort key: leaders first, then by role as the job writes them, then by name with its numbers as numbers; of
     pods that took each other's place the newest first."""
     role = order.index(instance.role) if instance.role in order else len(order)
     return (not instance.leads, role, natural_key(instance.place), -instance.created, instance.name)

@@ -1,4 +1,4 @@
-"""How a job is doing, in one word, from its object and its pods: the same word in every table.
+"""The status of a job in one word, from its object and its pods: the same word in every table.
 
 SUCCEEDED, FAILED; RUNNING: its pods and their containers run; QUEUING: it had to make room and waits to go on;
 SUSPENDED: its owner paused it; PENDING: anything else, which is waiting for seats, starting, or down.

@@ -1,4 +1,4 @@
-"""Pods and events as reading verbs see them: the fields that are shown, and nothing that is not."""
+"""Pods and events as typed values with only the fields that verbs print."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Waits for pods to be what a command promised: all of them gone, or enough of them running."""
+"""Waits until pods have reached the state that a command waits for: all deleted, or enough of them running."""
 
 import asyncio
 import contextlib

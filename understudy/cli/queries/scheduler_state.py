@@ -1,4 +1,4 @@
-"""What the scheduler of a cluster goes by, read once: its objects, its settings, and the snapshot they make."""
+"""What the scheduler of a cluster decides from, read once: its objects, its settings, and the snapshot made of them."""
 
 import asyncio
 import time

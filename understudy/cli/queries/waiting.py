@@ -1,4 +1,4 @@
-"""Why pods wait where no event says so: Kueue's Workload of the job, or a scheduler that does not answer."""
+"""Why pods wait if no event says it: Kueue's Workload of the job, or a scheduler that does not answer."""
 
 from collections.abc import Sequence
 from http import HTTPStatus

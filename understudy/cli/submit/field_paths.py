@@ -24,7 +24,7 @@ def set_fields(document: Document, settings: Iterable[str]) -> Document:
 
 
 def copy_document(value: Any) -> Any:
-    """Without what two places share, be it by a YAML anchor: a change of one must not change the other."""
+    """A copy in which no two places share an object, as with a YAML anchor: one may change without the other."""
     if isinstance(value, dict):
         return {key: copy_document(inner) for key, inner in value.items()}
     return [copy_document(inner) for inner in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What people write behind a flag, into a value: numbers, durations, quantities, pairs, tolerations, volumes.
+"""Converts the text behind a flag into a value: numbers, durations, quantities, pairs, tolerations, volumes.
 
 What is wrong is said as argparse wants it, so that the complaint names the flag by itself.
 """
@@ -182,7 +182,7 @@ def claim(text: str) -> Mount:
 
 
 def folder(text: str) -> Mount:
-    """A folder of the node; one path stands for both sides."""
+    """A folder of the node. A single path is used in the node and in the container."""
     host, _, path = text.partition(":")
     if not _absolute(host) or not _absolute(path or host):
         raise ArgumentTypeError(f"{text!r} is not of the form /PATH or /PATH-ON-THE-NODE:/PATH")

@@ -1,4 +1,4 @@
-"""The flags that all job kinds share, by what they are about. What each becomes is in docs/reference/submit.md."""
+"""The flags that all job kinds share, in groups. docs/reference/submit.md says what each becomes."""
 
 import argparse
 

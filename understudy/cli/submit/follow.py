@@ -1,4 +1,4 @@
-"""Follows a job until it is over: a view that redraws itself on a terminal, or a line for every change."""
+"""Follows a job until it ends: a view that redraws itself on a terminal, or a line for every change."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from understudy.cli.views.events import event_object
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Change, ChangeType, Ref
 
-SETTLE = 0.05  # seconds in which changes that come together are told together
+SETTLE = 0.05  # seconds in which changes are collected and printed together
 TICK = 1.0  # seconds after which a view on a terminal is drawn anew, since time passes
 
 

@@ -1,4 +1,4 @@
-"""What a job is wanted to be, whatever its kind: the flags that all kinds share, as one value."""
+"""A request for a job of any kind: the flags that all kinds share, as one value."""
 
 import argparse
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Keeps the components of a cluster running until it is told to stop, then stops them in order, and the pods with them.
+"""Keeps the components of a cluster running until a user stops it, then stops them in order, and the pods with them.
 
 Nothing else stops them: no component that dies or cannot be started, and no log that cannot be written.
 """

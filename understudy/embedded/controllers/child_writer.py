@@ -70,7 +70,7 @@ class ChildWriter:
             await self._tolerating(
                 self._cluster.delete(parent.ref, uid=parent.metadata["uid"], propagation="Background")
             )
-        # A patch of a deleted child is no progress: reconciling again at once would repeat it until the watch tells.
+        # A patch of a deleted child is no progress: it would be repeated until the watch shows the deletion.
         patched = any(patch.name not in gone for patch in wanted.patches)
         return wrote or patched or bool(wanted.deletes or wanted.creates)
 

@@ -108,7 +108,7 @@ class NodeLifecycleController:
         return max(runs_out, now + beat.interval)
 
     def _is_back(self, node: SeenNode, beat: Heartbeat) -> bool:
-        """Whether its lease was renewed after it was marked. The order of events tells it, whatever the clock does; for
+        """Whether its lease was renewed after it was marked. The order of events decides, whatever the clock does; for
         renewals before this process started, their time does."""
         if beat.given_up or not beat.proven:
             return False

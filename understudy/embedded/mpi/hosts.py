@@ -39,7 +39,7 @@ class Rank(msgspec.Struct, frozen=True):
 
 
 def read_host_file(text: str) -> list[MpiHost]:
-    """Lines of `name slots=2`, or `name:2` as others write it. A line without slots stands for one."""
+    """Lines of `name slots=2`, or `name:2` as in other MPI implementations. A line without slots means one."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         words = line.partition("#")[0].split(maxsplit=1)

@@ -96,7 +96,7 @@ def _busy() -> ApiError:
 
 
 def _api_error(problem: Exception, scope: Scope) -> ApiError:
-    """What the client is told of a failure. The details of an internal error are only logged."""
+    """The error that the client gets. The details of an internal error are only logged."""
     match problem:
         case ApiError():
             return problem

@@ -1,4 +1,4 @@
-"""Reviews, which are answered and never stored: what may I do, who am I, whose token is this."""
+"""Reviews, which are answered and not stored: of access, of the user's own identity, of tokens."""
 
 from collections.abc import Collection, Sequence
 

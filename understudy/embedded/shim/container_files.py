@@ -43,7 +43,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 class ShimState(msgspec.Struct, frozen=True, kw_only=True):
     shim: int
     pid: int
-    pid_birth: int  # the start time, which tells the process from a later one with the same pid
+    pid_birth: int  # the start time, which differs from that of a later process with the same pid
     started_at: float
     notes: tuple[str, ...] = ()  # requests that could not be met
 

@@ -18,7 +18,7 @@ class NodePid(msgspec.Struct, frozen=True):
     """The content of a pid file."""
 
     pid: int
-    pid_birth: int  # the start time, which tells it from a later process with the same pid
+    pid_birth: int  # the start time, which differs from that of a later process with the same pid
 
 
 def pid_file(folder: Path, node: str) -> Path:

@@ -86,7 +86,7 @@ class DeleteChild(msgspec.Struct, frozen=True):
 
 
 class PatchChild(msgspec.Struct, frozen=True):
-    """A list is a JSON patch, a mapping a merge patch. One that no longer applies is decided anew."""
+    """A list is a JSON patch, a mapping a merge patch. If it no longer applies, the parent is reconciled again."""
 
     resource: Resource
     name: str
@@ -95,8 +95,8 @@ class PatchChild(msgspec.Struct, frozen=True):
 
 
 class ChildActions(msgspec.Struct, frozen=True):
-    """To be carried out in the order of the fields, then decided anew until nothing is wanted any more. What fails ends
-    it until the next look. The status is first so that a child is on record before it may vanish.
+    """Carried out in the order of the fields; then the parent is reconciled again until nothing is left to do. After a
+    failure that is delayed. The status is first, so that a child is recorded before it may be deleted.
     """
 
     status: Document | None = None  # the whole of it; None leaves it as it is

@@ -1,4 +1,4 @@
-"""`understudy spares`: the nodes kept free for repairs, who has them on loan, and what the rules still lack."""
+"""`understudy spares`: the nodes kept free for repairs, the jobs that borrow them, and what the rules still lack."""
 
 import argparse
 import time

@@ -78,7 +78,7 @@ async def _clear_fault(session: Session, name: str) -> None:
     except Refused as error:
         if error.code != HTTPStatus.NOT_FOUND:
             raise
-        return  # it registers anew, and well
+        return  # it registers again, as a healthy node
     if found := recovery_conditions(node):
         await write_conditions(session.client, name, found)
 

@@ -16,7 +16,7 @@ from understudy.kinds.ownership import owner_of, place_of
 from understudy.objects.errors import BadObject
 from understudy.objects.pods import Pod
 
-_JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"  # its child jobs are made anew with every restart
+_JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"  # its child jobs are created again with every restart
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 def _origin(body: bytes) -> str:
-    """The uid of the job: one that is made again under the same name counts its attempts anew."""
+    """The uid of the job: a new job of the same name counts its attempts from 1 again."""
     meta = msgspec.json.decode(body, type=_Body).metadata
     return meta.labels.get(_JOBSET_UID) or next((owner.uid for owner in meta.owner_references), "")
 

@@ -265,7 +265,7 @@ class PodManager:
         self._node_failures.fail(name, how)
 
     async def recover_node(self, name: str) -> None:
-        """An unplugged node goes on. Any other is like a machine that boots: its pods have ended and start anew."""
+        """An unplugged node continues. Any other is like a rebooted machine: its pods have ended and start again."""
         self._check(name)
         await self._synced.wait()
         if not await self._node_failures.recover(name):

@@ -1,4 +1,4 @@
-"""All objects of one resource as the watch tells them, and as the answers to our own requests tell them first.
+"""All objects of one resource, from the watch, and earlier from the responses to our own requests.
 
 Subscribers see changes in the order of resource versions. A write is visible to them before its caller has the answer.
 """

@@ -1,4 +1,4 @@
-"""One version of an object, as text. Each struct it is read as is decoded once, and shared by all who ask for it."""
+"""One version of an object, as text. Each struct it is read as is decoded once and shared by all callers."""
 
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -138,7 +138,7 @@ def _head_of(raw: bytes) -> tuple[str, ObjectHead]:
 
 
 class ObjectChange(msgspec.Struct, frozen=True, gc=False):
-    """What an informer tells its subscribers. SYNCED has no version."""
+    """A change that an informer passes to its subscribers. SYNCED has no version."""
 
     type: ChangeType
     version: ObjectVersion | None = None

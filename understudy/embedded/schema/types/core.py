@@ -10,7 +10,7 @@ from understudy.embedded.schema.types.values import Int32, Int64, Maybe, NonEmpt
 
 
 class NamespaceSpec(ApiStruct):
-    """Who must let go of the namespace before it can leave."""
+    """The finalizers that must be removed before the namespace is deleted."""
 
     finalizers: Maybe[list[str]] = UNSET
 

@@ -36,7 +36,7 @@ class VolumeNodeAffinity(ApiStruct):
 
 
 class PersistentVolumeSpec(ApiStruct):
-    """What the storage is, and who holds it."""
+    """The storage, and the claim that is bound to it."""
 
     capacity: Quantities
     access_modes: Maybe[list[AccessMode]] = UNSET

@@ -46,7 +46,7 @@ Opaque = dict[str, Any]
 
 
 def keyed(*keys: str, at_least: int | None = None) -> Meta:
-    """A list whose items are told apart by these fields when it is patched; by none: a set of plain values."""
+    """A list whose items are identified by these fields when it is patched; without fields: a set of plain values."""
     return Meta(min_length=at_least, extra={"keys": keys})
 
 

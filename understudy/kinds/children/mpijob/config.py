@@ -1,4 +1,4 @@
-"""What a launcher has to know of its workers, as files: who they are, how many processes each takes, how to get in."""
+"""The files from which a launcher knows its workers: their names, their slots, and the shell that reaches them."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""How an MPIJob stands: who of its workers is there, and what became of its launcher."""
+"""The state of an MPIJob: which workers exist, and how its launcher runs or ended."""
 
 import msgspec
 
@@ -105,7 +105,7 @@ def next_try(job: MPIJobModel, pod: PartialPod) -> float:
 
 
 def replaceable_workers(job: MPIJobModel, standing: MPIJobState) -> list[PartialPod]:
-    """Workers that are over, and in the way of those that take their place."""
+    """Workers that have ended and have to be deleted before others of the same name can be created."""
     failed = [worker for worker in standing.present if worker.status.phase == "Failed" and not worker.metadata.leaving]
     if job.version == FIRST:
         return failed

@@ -1,4 +1,4 @@
-"""What each framework wants to find in the environment of its nodes: who is the first among them, how many, which one.
+"""The environment variables that each framework expects on its nodes: the first node, the count, the node's number.
 
 The names and values are those of Kubeflow Trainer; to add a framework, write a function and name it in `FRAMEWORKS`.
 """
@@ -16,7 +16,7 @@ PORT = 29500
 
 
 class TrainerNodes(msgspec.Struct, frozen=True):
-    """The nodes of a TrainJob, as their environment tells of them."""
+    """The nodes of a TrainJob, as their environment variables describe them."""
 
     leader: str  # the name by which all of them reach the first
     nodes: int
@@ -70,7 +70,7 @@ def xgboost(crew: TrainerNodes) -> dict[str, Any]:
     }
 
 
-# By the field of `mlPolicy`. A value of None stands for the number of the node.
+# By the field of `mlPolicy`. A value of None means the number of the node.
 FRAMEWORKS: Mapping[str, Callable[[TrainerNodes], dict[str, Any]]] = {"torch": torch, "jax": jax, "xgboost": xgboost}
 UNSUPPORTED = ("mpi", "flux")
 

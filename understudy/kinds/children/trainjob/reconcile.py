@@ -134,7 +134,7 @@ def _failed(status: Document, why: EventNote, now: float) -> ChildActions:
 
 
 def _deadline(job: TrainJobObject, status: Document) -> float | None:
-    """The clock starts with the job, and anew whenever it goes on after a pause."""
+    """The time counts from the start of the job, and from each resumption again."""
     if job.spec.active_deadline_seconds is None or job.spec.suspend:
         return None
     resumed = find_condition(msgspec.convert(status.get("conditions") or [], list[Condition]), "Suspended")

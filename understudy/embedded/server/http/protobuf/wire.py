@@ -11,7 +11,7 @@ class Malformed(ValueError):
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Each field as its number and what it holds: a whole number, or bytes to be read by who knows their type."""
+    """Each field as its number and what it holds: a whole number, or bytes whose type the caller knows."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
