@@ -45,7 +45,7 @@ class Subject:
         async with KubeClient(config) as client:
             loop = SchedulingLoop(CountingClient(client), SystemClock(), ServeOptions(config=config).loop, self._heard)
             running = asyncio.create_task(loop.run())
-            apart = asyncio.create_task(freeze_after_sync(lambda: loop.standing.synced))
+            apart = asyncio.create_task(freeze_after_sync(lambda: loop.status.synced))
             waiting = asyncio.create_task(self._planned.wait())
             await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
             if running.done():

@@ -102,7 +102,7 @@ def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "understudy_loop_silence_seconds 61" in bench.lines()
     bench.heartbeat.beat()
     assert bench.pages["/healthz"]().status == 200
-    monkeypatch.setattr(Replica, "standing", LoopStatus(turn_lasts=LONGEST_TURN + 1.0))
+    monkeypatch.setattr(Replica, "status", LoopStatus(turn_lasts=LONGEST_TURN + 1.0))
     assert bench.pages["/healthz"]()[:2] == (500, "the scheduling loop has been at one turn for 601 s\n")
 
 

@@ -124,8 +124,8 @@ def test_a_standby_sees_everything_and_writes_nothing() -> None:
         b = world.starts("b")
         world.cluster.put(torch("hero", 2, "high"))
         await world.live(5.0)
-        assert b.replica.standing.synced
-        assert not b.replica.standing.leads
+        assert b.replica.status.synced
+        assert not b.replica.status.leads
         assert b.cycles == []
         before = world.writes
         await a.kill()
@@ -219,7 +219,7 @@ def test_a_leader_that_lost_touch_with_its_lease_writes_nothing_after_its_deadli
             await world.clock.let_pass(0.1)
         await world.live(1.0)
         assert world.seats() == {"late": "n"}
-        assert not a.replica.standing.leads  # the loop of its next term
+        assert not a.replica.status.leads  # the loop of its next term
 
     tell(scenario, "n")
 

@@ -155,7 +155,7 @@ class SchedulingLoop:
                 group.create_task(writes())
 
     @property
-    def standing(self) -> LoopStatus:
+    def status(self) -> LoopStatus:
         parts = (self._reflector.synced, self._pod_recreator.synced, self._incidents.records.looked)
         synced = all(part.is_set() for part in parts)
         return LoopStatus(

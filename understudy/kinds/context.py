@@ -29,12 +29,12 @@ class Context:
         self.surroundings = Surroundings()
         self.shapes = ShapeCache(self.surroundings)
         self._default: PriorityClass | None = None
-        self._standings: dict[tuple[int | None, str, str], PodPriority] = {}
+        self._priorities: dict[tuple[int | None, str, str], PodPriority] = {}
 
     def changed(self) -> None:
         """Called after any of these objects has changed."""
         self.shapes.forget()
-        self._standings.clear()
+        self._priorities.clear()
         # If several classes are marked as the default, Kubernetes takes the one with the lowest value.
         defaults = [c for c in self.classes.values() if c.global_default]
         self._default = min(defaults, key=lambda c: (c.value, c.metadata.name), default=None)
@@ -52,15 +52,15 @@ class Context:
         opted_in = around is not None and around.metadata.labels.get(OPT_IN) == "true"
         return opted_in and template.metadata.labels.get(OPT_IN) != "false"
 
-    def standing(self, spec: PodSpec, titled: HasTitle, field: str) -> PodPriority:
+    def priority_of(self, spec: PodSpec, titled: HasTitle, field: str) -> PodPriority:
         """A priority in the spec wins, otherwise the class decides. `field` is the path of the spec."""
         key = (spec.priority, spec.priority_class_name, spec.preemption_policy)
-        found = self._standings.get(key)
+        found = self._priorities.get(key)
         if found is None:
             given = self._class_of(spec, titled, field)
             policy = spec.preemption_policy or given.preemption_policy
             found = PodPriority(given.value if spec.priority is None else spec.priority, policy != "Never")
-            self._standings[key] = found
+            self._priorities[key] = found
         return found
 
     def _class_of(self, spec: PodSpec, titled: HasTitle, field: str) -> PriorityClass:

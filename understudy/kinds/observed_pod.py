@@ -23,7 +23,7 @@ class ObservedPod(msgspec.Struct, frozen=True):
     ref: GangRef
     state: PodState
     member: Member
-    standing: PodPriority
+    priority: PodPriority
     ours: bool
     created: float
     annotations: Mapping[str, str] = {}
@@ -39,7 +39,7 @@ def observe_pod(pod: Pod, ref: GangRef, context: Context) -> ObservedPod:
         ref=ref,
         state=pod_state(pod),
         member=Member(meta.name, shape, meta.labels, spec.node_name, place=ref.slot),
-        standing=context.standing(spec, pod, "spec"),
+        priority=context.priority_of(spec, pod, "spec"),
         ours=context.ours(spec),
         created=seconds(meta.creation_timestamp) or 0.0,
         annotations=meta.annotations,

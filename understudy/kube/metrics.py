@@ -68,14 +68,14 @@ def metrics_of(about: MetricSources, heartbeat: Heartbeat) -> Iterator[Metric]:
 def _of_replica(replica: Replica, cluster: CountingClient) -> Iterator[Metric]:
     yield _gauge("understudy_leader", "1 while this replica leads.", lambda: replica.leadership.leads)
     yield _total("understudy_leader_transitions", "Times this replica began to lead.", lambda: replica.terms)
-    yield _gauge("understudy_synced", "1 once everything there is has been seen.", lambda: replica.standing.synced)
+    yield _gauge("understudy_synced", "1 once everything there is has been seen.", lambda: replica.status.synced)
     yield _gauge("understudy_view_age_seconds", "Age of what is known of the cluster.", cluster.age)
     yield CallbackMetric("understudy_objects", "Objects followed.", lambda: _by_name(cluster.objects), ["resource"])
     yield _total("understudy_pods_bound", "Pods that were given a seat.", lambda: cluster.bound)
     yield _total("understudy_pods_released", "Pods that were told to go.", lambda: cluster.released)
-    yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.standing.stumbles)
-    yield _gauge("understudy_incidents_open", "Incidents under way.", lambda: replica.standing.incidents)
-    yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.standing.opened)
+    yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.status.stumbles)
+    yield _gauge("understudy_incidents_open", "Incidents under way.", lambda: replica.status.incidents)
+    yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.status.opened)
 
 
 def _of_requests(metrics: RequestMetrics) -> Iterator[Metric]:

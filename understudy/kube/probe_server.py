@@ -91,14 +91,14 @@ def endpoints_of(replica: Replica, figures: Sequence[Metric], max_view_age: floa
         """A part that fails ends the process. A process that hangs is restarted by the kubelet."""
         if not heartbeat.alive:
             return Reply(500, f"the main loop has shown no sign of life for {heartbeat.silence:.0f} s\n")
-        if (lasts := replica.standing.turn_lasts) > LONGEST_TURN:
+        if (lasts := replica.status.turn_lasts) > LONGEST_TURN:
             return Reply(500, f"the scheduling loop has been at one turn for {lasts:.0f} s\n")
         return Reply(200, "ok\n")
 
     def readyz() -> Reply:
         """A standby is ready as soon as it could lead."""
-        if not replica.standing.synced:
-            return Reply(503, f"not seen yet: {', '.join(replica.standing.unseen) or 'what earlier replicas wrote'}\n")
+        if not replica.status.synced:
+            return Reply(503, f"not seen yet: {', '.join(replica.status.unseen) or 'what earlier replicas wrote'}\n")
         if replica.view_age > max_view_age:
             return Reply(503, f"the view is {replica.view_age:.0f} s old\n")
         return Reply(200, "leading\n" if replica.leadership.leads else "standing by\n")

@@ -66,8 +66,8 @@ class Replica:
         self._cluster = cluster
 
     @property
-    def standing(self) -> LoopStatus:
-        return self._loop.standing if self._loop is not None else LoopStatus()
+    def status(self) -> LoopStatus:
+        return self._loop.status if self._loop is not None else LoopStatus()
 
     @property
     def view_age(self) -> float:

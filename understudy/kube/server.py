@@ -128,7 +128,7 @@ async def _until(stop_requested: asyncio.Event, replica: Replica, heartbeat: Hea
     ended = asyncio.create_task(stop_requested.wait())
     beside = [
         asyncio.create_task(heartbeat.keep_beating()),
-        asyncio.create_task(freeze_after_sync(lambda: replica.standing.synced)),
+        asyncio.create_task(freeze_after_sync(lambda: replica.status.synced)),
     ]
     await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
     ended.cancel()

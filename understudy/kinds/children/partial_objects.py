@@ -1,4 +1,4 @@
-"""Children as they are seen: the fields of pods, Jobs and other objects that tell how their parent is doing."""
+"""Children as typed values: the fields of pods, Jobs and other objects from which the status of a parent follows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

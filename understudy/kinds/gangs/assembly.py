@@ -94,8 +94,8 @@ def _priority(
     head: GangHead, pods: Sequence[ObservedPod], roles: Iterable[RoleOutline], context: Context
 ) -> PodPriority:
     """A gang has the highest priority of its pods, and preempts only if all of its pods may."""
-    found = [s.standing for s in pods] or [
-        context.standing(role.template.spec, head, f"{role.field}.spec") for role in roles
+    found = [s.priority for s in pods] or [
+        context.priority_of(role.template.spec, head, f"{role.field}.spec") for role in roles
     ]
     return PodPriority(max((s.priority for s in found), default=0), all(s.preempts for s in found))
 

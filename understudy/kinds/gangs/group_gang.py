@@ -49,8 +49,8 @@ def _ranked(gang: Gang, definition: GroupDefinition, context: Context) -> Gang:
     """The priority of a group means the same as that of a pod, and overrides those of its pods."""
     given = PodSpec((), priority=definition.priority, priority_class_name=definition.priority_class)
     if definition.priority is not None or definition.priority_class:
-        standing = context.standing(given, definition, "spec")
-        gang = replace(gang, priority=standing.priority, preempts=gang.preempts and standing.preempts)
+        own = context.priority_of(given, definition, "spec")
+        gang = replace(gang, priority=own.priority, preempts=gang.preempts and own.preempts)
     return replace(gang, preempts=False) if definition.preemption_policy == "Never" else gang
 
 

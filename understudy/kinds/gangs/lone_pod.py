@@ -34,7 +34,7 @@ def is_live(pod: Pod) -> bool:
 def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> Gang:
     """The gang of a single live pod without annotations. The same as `assemble_gang` returns."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    standing = context.standing(spec, pod, "spec")
+    priority = context.priority_of(spec, pod, "spec")
     node = spec.node_name
     shape = context.shapes.of(spec, meta.namespace, meta.name, meta.labels)
     member = Member(meta.name, shape, meta.labels, node, place=ref.slot)
@@ -45,10 +45,10 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
         ref.namespace,
         ref.name,
         (Island(ref.island or ref.name, (member,)),),
-        standing.priority,
+        priority.priority,
         queued_at,
         None,
-        standing.preempts,
+        priority.preempts,
         context.ours(spec),
         ref.infrastructure,
         gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),

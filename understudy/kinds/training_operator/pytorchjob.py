@@ -68,11 +68,11 @@ def _nodes(job: TrainingJob, policy: Document) -> str:
     return f"{workers if least is None else least}:{workers if most is None else most}"
 
 
-def enough(job: TrainingJob, standing: TrainingState) -> bool:
+def enough(job: TrainingJob, state: TrainingState) -> bool:
     """All workers have succeeded. Of an elastic set, one is enough: it succeeds when the whole work is done."""
-    workers = standing.of(WORKER)
+    workers = state.of(WORKER)
     elastic = job.spec.get("elasticPolicy") is not None
-    return all_workers_done(job, standing) or (elastic and workers is not None and workers.succeeded > 0)
+    return all_workers_done(job, state) or (elastic and workers is not None and workers.succeeded > 0)
 
 
 class PyTorchJobSpec(Part, frozen=True, gc=False):

@@ -54,11 +54,11 @@ def _sparse(cluster: dict[str, list[str]], replica: Replica) -> Document:
     return {"worker": {}, "ps": []}
 
 
-def enough(job: TrainingJob, standing: TrainingState) -> bool:
+def enough(job: TrainingJob, state: TrainingState) -> bool:
     """The first worker has succeeded, unless the policy asks for all."""
-    workers = standing.of(WORKER)
-    if all_workers_done(job, standing) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
-        return all_workers_done(job, standing)
+    workers = state.of(WORKER)
+    if all_workers_done(job, state) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
+        return all_workers_done(job, state)
     first = job.replica_name(WORKER, 0)
     return any(pod.metadata.name == first and pod.status.phase == "Succeeded" for pod in workers.pods)
 

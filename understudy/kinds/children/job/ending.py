@@ -35,38 +35,38 @@ class JobState(msgspec.Struct, frozen=True):
 
 def find_end(job: JobObject, tally: PodCounts, now: float) -> JobEnd | None:
     """None: the Job continues."""
-    standing = JobState(job, tally, now)
-    return next((found for criterion in CRITERIA if (found := criterion(standing)) is not None), None)
+    state = JobState(job, tally, now)
+    return next((found for criterion in CRITERIA if (found := criterion(state)) is not None), None)
 
 
-def announced(standing: JobState) -> JobEnd | None:
+def announced(state: JobState) -> JobEnd | None:
     """An announced end is never taken back."""
     for kind in (SUCCESS, FAILURE):
-        found = find_condition(standing.job.status.conditions, kind)
+        found = find_condition(state.job.status.conditions, kind)
         if found is not None and found.status == "True":
             return JobEnd(kind == SUCCESS, found.reason, found.message)
     return None
 
 
-def failed_by_policy(standing: JobState) -> JobEnd | None:
-    fatal = standing.tally.fatal
+def failed_by_policy(state: JobState) -> JobEnd | None:
+    fatal = state.tally.fatal
     return JobEnd(False, "PodFailurePolicy", fatal) if fatal else None
 
 
-def too_many_failures(standing: JobState) -> JobEnd | None:
-    limit = standing.job.backoff_limit
+def too_many_failures(state: JobState) -> JobEnd | None:
+    limit = state.job.backoff_limit
     if limit is None:
         return None
-    if standing.tally.all_failed > limit or _restarts_exceed(standing, limit):
+    if state.tally.all_failed > limit or _restarts_exceed(state, limit):
         return JobEnd(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     return None
 
 
-def _restarts_exceed(standing: JobState, limit: int) -> bool:
+def _restarts_exceed(state: JobState, limit: int) -> bool:
     """Restarts of containers in place count too. A limit of 0 is exceeded by the first restart."""
-    if standing.job.spec.template.spec.restart_policy != "OnFailure":
+    if state.job.spec.template.spec.restart_policy != "OnFailure":
         return False
-    restarts = sum(_restarts(pod) for pod in standing.tally.active)
+    restarts = sum(_restarts(pod) for pod in state.tally.active)
     return restarts > 0 if limit == 0 else restarts >= limit
 
 
@@ -74,9 +74,9 @@ def _restarts(pod: PartialPod) -> int:
     return sum(container.restart_count for container in pod.containers)
 
 
-def past_deadline(standing: JobState) -> JobEnd | None:
-    due = deadline(standing.job)
-    if due is None or standing.now < due:
+def past_deadline(state: JobState) -> JobEnd | None:
+    due = deadline(state.job)
+    if due is None or state.now < due:
         return None
     return JobEnd(False, "DeadlineExceeded", "Job was active longer than specified deadline")
 
@@ -86,18 +86,18 @@ def deadline(job: JobObject) -> float | None:
     return None if allowed is None or started is None or job.spec.suspend else started + allowed
 
 
-def too_many_failed_indexes(standing: JobState) -> JobEnd | None:
-    limit = standing.job.spec.max_failed_indexes
-    if limit is None or len(standing.tally.failed_indexes) <= limit:
+def too_many_failed_indexes(state: JobState) -> JobEnd | None:
+    limit = state.job.spec.max_failed_indexes
+    if limit is None or len(state.tally.failed_indexes) <= limit:
         return None
     message = "Job has exceeded the specified maximal number of failed indexes"
     return JobEnd(False, "MaxFailedIndexesExceeded", message)
 
 
-def enough_by_policy(standing: JobState) -> JobEnd | None:
-    policy = standing.job.spec.success_policy
+def enough_by_policy(state: JobState) -> JobEnd | None:
+    policy = state.job.spec.success_policy
     for position, rule in enumerate(policy.rules if policy else ()):
-        if _satisfied(rule, standing.tally.done):
+        if _satisfied(rule, state.tally.done):
             return JobEnd(True, "SuccessPolicy", f"Matched rules at index {position}")
     return None
 
@@ -111,8 +111,8 @@ def _satisfied(rule: JobSuccessRule, done: Iterable[int]) -> bool:
     return len(succeeded & wanted) >= needed
 
 
-def all_done(standing: JobState) -> JobEnd | None:
-    tally, completions = standing.tally, standing.job.completions
+def all_done(state: JobState) -> JobEnd | None:
+    tally, completions = state.tally, state.job.completions
     if completions is None:
         reached = tally.all_succeeded > 0 and not tally.active
     else:
@@ -120,9 +120,9 @@ def all_done(standing: JobState) -> JobEnd | None:
     return JobEnd(True, "CompletionsReached", "Reached expected number of succeeded pods") if reached else None
 
 
-def some_indexes_failed(standing: JobState) -> JobEnd | None:
+def some_indexes_failed(state: JobState) -> JobEnd | None:
     """Every index has either succeeded or failed for good."""
-    tally, completions = standing.tally, standing.job.completions
+    tally, completions = state.tally, state.job.completions
     if not tally.failed_indexes or completions is None or tally.active:
         return None
     if tally.all_succeeded + len(tally.failed_indexes) < completions:

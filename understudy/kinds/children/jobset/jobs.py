@@ -1,4 +1,4 @@
-"""The child Jobs of a JobSet and the Service that names their pods: templates, and on each where in the whole it is."""
+"""The child Jobs of a JobSet and the Service that names their pods: templates with their labels."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What the ends of its Jobs mean for a JobSet: another attempt, the end of it all, or nothing yet."""
+"""The result of a JobSet from the ends of its Jobs: another attempt, success, failure, or nothing yet."""
 
 import msgspec
 
@@ -28,12 +28,12 @@ class JobSetRestart(msgspec.Struct, frozen=True):
 JobSetVerdict = JobSetCompleted | JobSetFailed | JobSetRestart
 
 
-def verdict_of(jobset: JobSetObject, standing: JobSetState) -> JobSetVerdict | None:
+def verdict_of(jobset: JobSetObject, state: JobSetState) -> JobSetVerdict | None:
     """None: it goes on. A failure is looked at before success."""
-    job = standing.failed_first()
+    job = state.failed_first()
     if job is not None:
         return _after_failure(jobset, job)
-    return JobSetCompleted() if _is_success(jobset, standing) else None
+    return JobSetCompleted() if _is_success(jobset, state) else None
 
 
 def _after_failure(jobset: JobSetObject, job: PartialJob) -> JobSetVerdict:
@@ -62,14 +62,14 @@ def _applies(rule: JobFailureRule, job: PartialJob) -> bool:
     return not rule.on_job_failure_reasons or (why is not None and why.reason in rule.on_job_failure_reasons)
 
 
-def _is_success(jobset: JobSetObject, standing: JobSetState) -> bool:
+def _is_success(jobset: JobSetObject, state: JobSetState) -> bool:
     policy = jobset.spec.success_policy
     targets = [
         group
         for group in jobset.spec.replicated_jobs
         if not policy.target_replicated_jobs or group.name in policy.target_replicated_jobs
     ]
-    done = sum(succeeded(job) for group in targets for job in standing.of(jobset, group))
+    done = sum(succeeded(job) for group in targets for job in state.of(jobset, group))
     if policy.operator == "Any":
         return done > 0
     return bool(targets) and done >= sum(group.replicas for group in targets)

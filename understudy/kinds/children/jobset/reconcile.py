@@ -43,25 +43,25 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     jobset = msgspec.convert(document, JobSetObject)
     if jobset.spec.managed_by not in ("", OWN_CONTROLLER) or jobset.metadata.leaving:
         return NO_ACTIONS
-    standing = jobset_state(jobset, observed.jobs)
+    state = jobset_state(jobset, observed.jobs)
     status: Document = {
         **(document.get("status") or {}),
-        "replicatedJobsStatus": replicated_job_counts(jobset, standing),
+        "replicatedJobsStatus": replicated_job_counts(jobset, state),
     }
     status.setdefault("restarts", 0)
     if jobset.finished:
-        return _after_the_end(jobset, standing, status, now)
+        return _after_the_end(jobset, state, status, now)
     wrong = problem_of(document)
-    verdict = JobSetFailed("InvalidSpec", wrong) if wrong else verdict_of(jobset, standing)
+    verdict = JobSetFailed("InvalidSpec", wrong) if wrong else verdict_of(jobset, state)
     if isinstance(verdict, JobSetCompleted | JobSetFailed):
-        return _ended(standing, status, verdict, now)
+        return _ended(state, status, verdict, now)
     if isinstance(verdict, JobSetRestart):
         return _restarted(jobset, status, verdict)
-    status = _with_startup(jobset, standing, status, now)
-    return _while_running(jobset, document, observed, standing, _with_suspension(jobset, status, now))
+    status = _with_startup(jobset, state, status, now)
+    return _while_running(jobset, document, observed, state, _with_suspension(jobset, status, now))
 
 
-def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> ChildActions:
+def _after_the_end(jobset: JobSetObject, state: JobSetState, status: Document, now: float) -> ChildActions:
     """Jobs that still run are deleted. Another client may have ended the JobSet and set only the condition."""
     ends = JOBSET_ENDS.recorded(jobset.status.conditions)
     status.setdefault("terminalState", ends[0].type)
@@ -70,20 +70,18 @@ def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document
     expires = None if ttl is None else ended + ttl
     return ChildActions(
         status=status,
-        deletes=_deleted([job for job in standing.current.values() if not finished(job)]) + _deleted(standing.stale),
+        deletes=_deleted([job for job in state.current.values() if not finished(job)]) + _deleted(state.stale),
         expired=expires is not None and now >= expires,
         again_at=expires,
     )
 
 
-def _ended(
-    standing: JobSetState, status: Document, verdict: JobSetCompleted | JobSetFailed, now: float
-) -> ChildActions:
+def _ended(state: JobSetState, status: Document, verdict: JobSetCompleted | JobSetFailed, now: float) -> ChildActions:
     kind = "Completed" if isinstance(verdict, JobSetCompleted) else "Failed"
     note = EventNote(verdict.reason, verdict.message, "Normal" if kind == "Completed" else "Warning")
     status["conditions"] = with_condition(status.get("conditions") or [], _condition(kind, note, now))
     status["terminalState"] = kind
-    return ChildActions(status=status, deletes=_deleted(standing.stale), notes=(note,))
+    return ChildActions(status=status, deletes=_deleted(state.stale), notes=(note,))
 
 
 def _restarted(jobset: JobSetObject, status: Document, verdict: JobSetRestart) -> ChildActions:
@@ -127,14 +125,14 @@ def _with_suspension(jobset: JobSetObject, status: Document, now: float) -> _Sus
     return _Suspension({**status, "conditions": conditions}, (note,))
 
 
-def _with_startup(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> Document:
+def _with_startup(jobset: JobSetObject, state: JobSetState, status: Document, now: float) -> Document:
     """Where groups start in order, how far that has come. Once it is completed it stays so."""
     if jobset.spec.startup_policy.startup_policy_order != "InOrder" or jobset.spec.suspend:
         return status
     if has_condition(jobset.status.conditions, COMPLETED):
         return status
     conditions = status.get("conditions") or []
-    if not all(_has_come(jobset, standing, group, completely=False) for group in jobset.spec.replicated_jobs):
+    if not all(_has_come(jobset, state, group, completely=False) for group in jobset.spec.replicated_jobs):
         if not has_condition(jobset.status.conditions, IN_PROGRESS):
             note = EventNote(IN_PROGRESS, "startup policy is in progress")
             conditions = with_condition(conditions, _condition(IN_PROGRESS, note, now))
@@ -145,34 +143,34 @@ def _with_startup(jobset: JobSetObject, standing: JobSetState, status: Document,
 
 
 def _while_running(
-    jobset: JobSetObject, document: Document, observed: ObservedChildren, standing: JobSetState, suspension: _Suspension
+    jobset: JobSetObject, document: Document, observed: ObservedChildren, state: JobSetState, suspension: _Suspension
 ) -> ChildActions:
     services = {each.metadata.name for each in observed.services}
     creates: list[CreateChild] = []
     if jobset.subdomain and jobset.subdomain not in services:
         creates.append(service(jobset))
     maker = JobMaker(jobset, document)
-    jobs = [maker.job(place) for place in standing.missing if _may_start(jobset, standing, place)]
+    jobs = [maker.job(place) for place in state.missing if _may_start(jobset, state, place)]
     creates += [*(claims(jobset, document) if jobs else ()), *jobs]
     return ChildActions(
         status=suspension.status,
-        patches=_switched(jobset, document, standing),
-        deletes=_deleted(standing.stale),
+        patches=_switched(jobset, document, state),
+        deletes=_deleted(state.stale),
         creates=tuple(creates),
         notes=suspension.notes,
     )
 
 
-def _switched(jobset: JobSetObject, document: Document, standing: JobSetState) -> tuple[PatchChild, ...]:
+def _switched(jobset: JobSetObject, document: Document, state: JobSetState) -> tuple[PatchChild, ...]:
     """Its Jobs pause when it pauses. When it goes on, they do as soon as it is their turn."""
     patches: list[PatchChild] = []
     for group, written in zip(jobset.spec.replicated_jobs, document["spec"].get("replicatedJobs", ()), strict=True):
-        if not jobset.spec.suspend and not _in_turn(jobset, standing, group):
+        if not jobset.spec.suspend and not _in_turn(jobset, state, group):
             continue
         template = written["template"]["spec"].get("template") or {}
         patches += [
             _paused(job) if jobset.spec.suspend else _resumed(job, template)
-            for job in standing.of(jobset, group)
+            for job in state.of(jobset, group)
             if not finished(job) and job.spec.suspend != jobset.spec.suspend
         ]
     return tuple(patches)
@@ -212,28 +210,28 @@ def _paused(job: PartialJob) -> PatchChild:
     return PatchChild(JOBS, job.metadata.name, {"metadata": {"uid": job.metadata.uid}, "spec": {"suspend": True}})
 
 
-def _may_start(jobset: JobSetObject, standing: JobSetState, place: ChildJobSlot) -> bool:
+def _may_start(jobset: JobSetObject, state: JobSetState, place: ChildJobSlot) -> bool:
     policy = jobset.spec.failure_policy
-    if policy is not None and policy.restart_strategy == "BlockingRecreate" and standing.stale:
+    if policy is not None and policy.restart_strategy == "BlockingRecreate" and state.stale:
         return False
-    return jobset.spec.suspend or _in_turn(jobset, standing, place.group)
+    return jobset.spec.suspend or _in_turn(jobset, state, place.group)
 
 
-def _in_turn(jobset: JobSetObject, standing: JobSetState, group: ReplicatedJob) -> bool:
+def _in_turn(jobset: JobSetObject, state: JobSetState, group: ReplicatedJob) -> bool:
     """Whether all that has to come before this group has come."""
     by_name = {each.name: each for each in jobset.spec.replicated_jobs}
     for needed in group.depends_on:
-        if not _has_come(jobset, standing, by_name[needed.name], completely=needed.status == "Complete"):
+        if not _has_come(jobset, state, by_name[needed.name], completely=needed.status == "Complete"):
             return False
     if jobset.spec.startup_policy.startup_policy_order != "InOrder":
         return True
     position = jobset.spec.replicated_jobs.index(group)
     before = jobset.spec.replicated_jobs[:position]
-    return all(_has_come(jobset, standing, each, completely=False) for each in before)
+    return all(_has_come(jobset, state, each, completely=False) for each in before)
 
 
-def _has_come(jobset: JobSetObject, standing: JobSetState, group: ReplicatedJob, completely: bool) -> bool:
-    jobs = standing.of(jobset, group)
+def _has_come(jobset: JobSetObject, state: JobSetState, group: ReplicatedJob, completely: bool) -> bool:
+    jobs = state.of(jobset, group)
     come = sum(succeeded(job) or (not completely and ready(job, group)) for job in jobs)
     return come >= group.replicas
 

@@ -1,4 +1,4 @@
-"""JobSet as its controller reads it: groups of Jobs, what their ends mean for the whole, and what is on record."""
+"""JobSet as its controller reads it: groups of Jobs, the policies for their ends, and the recorded status."""
 
 import msgspec
 

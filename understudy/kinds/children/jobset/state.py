@@ -1,4 +1,4 @@
-"""How a JobSet stands: its Jobs of the current attempt by group, and those of earlier attempts."""
+"""The state of a JobSet: its Jobs of the current attempt by group, and those of earlier attempts."""
 
 from collections.abc import Sequence
 
@@ -69,11 +69,11 @@ def _is_current(jobset: JobSetObject, place: ChildJobSlot, job: PartialJob) -> b
     return (labels.get(ATTEMPT, "0"), labels.get(JOB_ATTEMPT, "0")) == tuple(map(str, wanted))
 
 
-def replicated_job_counts(jobset: JobSetObject, standing: JobSetState) -> list[Document]:
+def replicated_job_counts(jobset: JobSetObject, state: JobSetState) -> list[Document]:
     """status.replicatedJobsStatus."""
     found = []
     for group in jobset.spec.replicated_jobs:
-        jobs = standing.of(jobset, group)
+        jobs = state.of(jobset, group)
         running = [job for job in jobs if not finished(job)]
         counts: Document = {
             "name": group.name,

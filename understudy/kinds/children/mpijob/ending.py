@@ -1,4 +1,4 @@
-"""When an MPIJob is over, and why: as its launcher ends, so does the job."""
+"""When an MPIJob has ended, and why: its result is that of its launcher."""
 
 import msgspec
 
@@ -27,15 +27,15 @@ class MPIJobEnd(msgspec.Struct, frozen=True):
         return "Normal" if self.type == "Succeeded" else "Warning"
 
 
-def find_end(job: MPIJobModel, standing: MPIJobState, now: float) -> MPIJobEnd | None:
+def find_end(job: MPIJobModel, state: MPIJobState, now: float) -> MPIJobEnd | None:
     """None: it goes on. A suspended job ends only if its launcher has ended."""
     if problem := _problem(job):
         return _failed(f"MPIJob failed validation: {problem}", "MPIJobFailedValidation")
     due = deadline(job)
     if due is not None and now >= due and not job.policy.suspend:
         return _failed(f"MPIJob {job.title} has failed because it was active longer than specified deadline")
-    ending = _as_launcher(job, standing)
-    return ending if ending is not None or job.policy.suspend else _as_workers(job, standing)
+    ending = _as_launcher(job, state)
+    return ending if ending is not None or job.policy.suspend else _as_workers(job, state)
 
 
 def _problem(job: MPIJobModel) -> str:
@@ -55,10 +55,10 @@ def deadline(job: MPIJobModel) -> float | None:
     return started + allowed
 
 
-def _as_launcher(job: MPIJobModel, standing: MPIJobState) -> MPIJobEnd | None:
-    if standing.job is not None:
-        return _as_job(job, standing.job)
-    return _as_pod(job, standing.pod) if standing.pod is not None else None
+def _as_launcher(job: MPIJobModel, state: MPIJobState) -> MPIJobEnd | None:
+    if state.job is not None:
+        return _as_job(job, state.job)
+    return _as_pod(job, state.pod) if state.pod is not None else None
 
 
 def _as_job(job: MPIJobModel, made: PartialJob) -> MPIJobEnd | None:
@@ -82,8 +82,8 @@ def _as_pod(job: MPIJobModel, pod: PartialPod) -> MPIJobEnd | None:
     return _failed(f"MPIJob {job.title} has failed because 1 Launcher replica(s) failed.", _reason(pod))
 
 
-def _as_workers(job: MPIJobModel, standing: MPIJobState) -> MPIJobEnd | None:
-    worker = fatal_worker(job, standing)
+def _as_workers(job: MPIJobModel, state: MPIJobState) -> MPIJobEnd | None:
+    worker = fatal_worker(job, state)
     if worker is None:
         return None
     return _failed(f"MPIJob {job.title} has failed because worker {worker.metadata.name} failed.", _reason(worker))

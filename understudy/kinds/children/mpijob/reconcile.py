@@ -42,11 +42,11 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     if job.policy.managed_by not in OWN_CONTROLLERS or job.metadata.leaving:
         return NO_ACTIONS
     case = _Case(job, mpijob_state(job, observed), now)
-    report = MPIJobStatusWriter(job, document.get("status") or {}, case.standing, now)
+    report = MPIJobStatusWriter(job, document.get("status") or {}, case.state, now)
     if job.finished:
         return _after_the_end(case, report)
     status.report_created(job, report)
-    ending = find_end(job, case.standing, now)
+    ending = find_end(job, case.state, now)
     if ending is not None:
         return _ended(report, ending)
     return _while_suspended(case, report) if job.policy.suspend else _while_running(case, report)
@@ -54,7 +54,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
 
 class _Case(NamedTuple):
     job: MPIJobModel
-    standing: MPIJobState
+    state: MPIJobState
     now: float
 
 
@@ -91,14 +91,14 @@ def _after_the_end(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
 
 
 def _stopped_job(case: _Case, due: float) -> tuple[PatchChild, ...]:
-    made = case.standing.job
+    made = case.state.job
     if made is None or not _is_to_switch(made, True):
         return ()
     return (_switched(made, True),) if made.status.active == 0 or case.now >= due else ()
 
 
 def _late_launcher(case: _Case, due: float) -> list[PartialPod]:
-    pod = case.standing.pod
+    pod = case.state.pod
     return [pod] if pod is not None and pod.active and case.now >= due else []
 
 
@@ -106,9 +106,9 @@ def _cleaned(case: _Case) -> list[PartialPod]:
     """Workers alone: the launcher has the log of the job."""
     match case.job.policy.clean_pod_policy:
         case "All":
-            return [*case.standing.present, *case.standing.surplus]
+            return [*case.state.present, *case.state.surplus]
         case "Running":
-            return [pod for pod in (*case.standing.present, *case.standing.surplus) if not pod.finished]
+            return [pod for pod in (*case.state.present, *case.state.surplus) if not pod.finished]
     return []
 
 
@@ -118,31 +118,31 @@ def _cleaned(case: _Case) -> list[PartialPod]:
 def _while_suspended(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     """A suspended job keeps no pods. Its launcher pauses first, so that it is not blamed for what happens to it."""
     status.report_suspended(case.job, report)
-    made, standing = case.standing.job, case.standing
-    pods = [*standing.present, *standing.surplus, *([standing.pod] if standing.pod else [])]
+    made, state = case.state.job, case.state
+    pods = [*state.present, *state.surplus, *([state.pod] if state.pod else [])]
     return ChildActions(
         status=report.status,
         patches=(_switched(made, True),) if made is not None and _is_to_switch(made, True) else (),
-        deletes=_pod_deletions([pod for pod in pods if not pod.finished or pod is standing.pod]),
+        deletes=_pod_deletions([pod for pod in pods if not pod.finished or pod is state.pod]),
         notes=tuple(report.notes),
     )
 
 
 def _while_running(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
-    job, standing = case.job, case.standing
-    status.report_running(job, standing, report)
+    job, state = case.job, case.state
+    status.report_running(job, state, report)
     _count_failure(case, report)
     creates = [*_surroundings(case), *_workers(case)]
     launcher, again_at = _launcher(case)
-    fixed = correction(job, standing.config) if standing.config is not None else None
+    fixed = correction(job, state.config) if state.config is not None else None
     since = _rests_since(case)
     report.launcher_rests(since)
     paused = _has_to_wait(case, since)
-    switched = [_switched(standing.job, paused)] if standing.job and _is_to_switch(standing.job, paused) else []
+    switched = [_switched(state.job, paused)] if state.job and _is_to_switch(state.job, paused) else []
     return ChildActions(
         status=report.status,
         patches=(*([fixed] if fixed else ()), *switched),
-        deletes=_pod_deletions([*replaceable_workers(job, standing), *standing.surplus, *_failed_launcher(case)]),
+        deletes=_pod_deletions([*replaceable_workers(job, state), *state.surplus, *_failed_launcher(case)]),
         creates=(*creates, *launcher),
         notes=tuple(report.notes),
         again_at=earliest(again_at, deadline(job), _settled_at(case, since)),
@@ -150,40 +150,40 @@ def _while_running(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
 
 
 def _surroundings(case: _Case) -> list[CreateChild]:
-    found = [config_map(case.job)] if case.standing.config is None else []
-    if case.job.version == THIRD and case.standing.service is None:
+    found = [config_map(case.job)] if case.state.config is None else []
+    if case.job.version == THIRD and case.state.service is None:
         found.append(service(case.job))
     return found
 
 
 def _workers(case: _Case) -> list[CreateChild]:
-    return [worker(case.job, index) for index, there in enumerate(case.standing.workers) if there is None]
+    return [worker(case.job, index) for index, there in enumerate(case.state.workers) if there is None]
 
 
 def _launcher(case: _Case) -> tuple[list[CreateChild], float | None]:
     """What is to be made now; and when to look again, where a failed one has to wait."""
-    job, standing = case.job, case.standing
+    job, state = case.job, case.state
     if job.launcher is None:
         return [], None
     if job.has_launcher_job:
-        due = standing.job is None and (standing.complete or not job.waits)
+        due = state.job is None and (state.complete or not job.waits)
         return [launcher_job(job)] if due else [], None
-    if standing.pod is None:
+    if state.pod is None:
         return [] if _has_lost_workers(case) else [launcher_pod(job)], None
-    late = standing.pod.status.phase == "Failed" and not is_excused(standing.pod)
-    return [], next_try(job, standing.pod) if late else None
+    late = state.pod.status.phase == "Failed" and not is_excused(state.pod)
+    return [], next_try(job, state.pod) if late else None
 
 
 def _count_failure(case: _Case, report: MPIJobStatusWriter) -> None:
     """On record before it goes, so that it is counted once."""
-    pod = case.standing.pod
+    pod = case.state.pod
     if pod is not None and pod.status.phase == "Failed" and not is_excused(pod):
         report.status |= {"restarts": launcher_failures(case.job, pod), "countedPods": [pod.metadata.uid]}
 
 
 def _failed_launcher(case: _Case) -> list[PartialPod]:
     """A pod that failed, and is to be made again under its name."""
-    pod = case.standing.pod
+    pod = case.state.pod
     if pod is None or pod.status.phase != "Failed" or pod.metadata.leaving:
         return []
     return [pod] if is_excused(pod) or case.now >= next_try(case.job, pod) else []
@@ -195,7 +195,7 @@ def _rests_since(case: _Case) -> float | None:
     ran = (
         known.launcher_status or known.launcher_rests_since or has_condition(known.conditions, "Running", "Restarting")
     )
-    if case.standing.job is None or not case.standing.launcher_rests or not ran:
+    if case.state.job is None or not case.state.launcher_rests or not ran:
         return None
     return seconds(known.launcher_rests_since) or case.now
 
@@ -207,16 +207,16 @@ def _settled_at(case: _Case, since: float | None) -> float | None:
 def _has_to_wait(case: _Case, since: float | None) -> bool:
     """A launcher that rests is not started while it lacks workers, if it waits for them anyway or has lost them. Its
     Job is given the time to start another by itself, as it does at once for one that was taken from it."""
-    made = case.standing.job
-    lacks = _has_lost_workers(case) or (case.job.waits and not case.standing.complete)
-    if made is None or not case.standing.launcher_rests or not lacks:
+    made = case.state.job
+    lacks = _has_lost_workers(case) or (case.job.waits and not case.state.complete)
+    if made is None or not case.state.launcher_rests or not lacks:
         return False
     return made.spec.suspend or (since is not None and case.now >= since + SETTLING)
 
 
 def _has_lost_workers(case: _Case) -> bool:
     """Whether not all are there any more."""
-    return not case.standing.complete and has_condition(case.job.status.conditions, "Running", "Restarting")
+    return not case.state.complete and has_condition(case.job.status.conditions, "Running", "Restarting")
 
 
 def _is_to_switch(made: PartialJob, paused: bool) -> bool:

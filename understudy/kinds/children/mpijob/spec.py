@@ -1,4 +1,4 @@
-"""MPIJob as its controller reads it: three versions into one shape, and what is on record."""
+"""MPIJob as its controller reads it: three versions as one struct, and the recorded status."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -104,19 +104,19 @@ def next_try(job: MPIJobModel, pod: PartialPod) -> float:
     )
 
 
-def replaceable_workers(job: MPIJobModel, standing: MPIJobState) -> list[PartialPod]:
+def replaceable_workers(job: MPIJobModel, state: MPIJobState) -> list[PartialPod]:
     """Workers that have ended and have to be deleted before others of the same name can be created."""
-    failed = [worker for worker in standing.present if worker.status.phase == "Failed" and not worker.metadata.leaving]
+    failed = [worker for worker in state.present if worker.status.phase == "Failed" and not worker.metadata.leaving]
     if job.version == FIRST:
         return failed
     retried = job.worker_restarts if job.version == SECOND else ""
     return [worker for worker in failed if is_disrupted(worker) or is_retried(retried, worker)]
 
 
-def fatal_worker(job: MPIJobModel, standing: MPIJobState) -> PartialPod | None:
+def fatal_worker(job: MPIJobModel, state: MPIJobState) -> PartialPod | None:
     """A worker whose failure is the job's."""
-    spared = {worker.metadata.uid for worker in replaceable_workers(job, standing)}
-    for worker in standing.present:
+    spared = {worker.metadata.uid for worker in replaceable_workers(job, state)}
+    for worker in state.present:
         over = worker.status.phase == "Failed" and not worker.metadata.leaving
         failed = over and worker.metadata.uid not in spared
         if failed and (job.version == SECOND or worker.status.reason == "Evicted"):

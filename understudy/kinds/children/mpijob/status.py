@@ -1,4 +1,4 @@
-"""An MPIJob's status as its version writes it: conditions and figures, or in the first version two words."""
+"""An MPIJob's status as its version writes it: conditions and counts, or in the first version two words."""
 
 from understudy.kinds.children.actions import Document, EventNote
 from understudy.kinds.children.mpijob.spec import FIRST, THIRD, MPIJobModel
@@ -19,10 +19,10 @@ def event_of(news: ConditionChange) -> EventNote:
 class MPIJobStatusWriter:
     """The status on its way from what it was to what it should be, and what there is to tell of the change."""
 
-    def __init__(self, job: MPIJobModel, old: Document, standing: MPIJobState, now: float) -> None:
+    def __init__(self, job: MPIJobModel, old: Document, state: MPIJobState, now: float) -> None:
         self._job = job
         self._now = now
-        self.status: Document = {**old, **_figures(job, old, standing)}
+        self.status: Document = {**old, **_figures(job, old, state)}
         self.notes: list[EventNote] = []
 
     def say(self, news: ConditionChange) -> None:
@@ -63,18 +63,18 @@ def report_created(job: MPIJobModel, report: MPIJobStatusWriter) -> None:
         report.say(mpi_condition("Created", f"MPIJob {job.title} is created."))
 
 
-def report_running(job: MPIJobModel, standing: MPIJobState, report: MPIJobStatusWriter) -> None:
+def report_running(job: MPIJobModel, state: MPIJobState, report: MPIJobStatusWriter) -> None:
     """Running, or no longer so."""
     was_suspended = has_condition(job.status.conditions, "Suspended")
     if was_suspended:
         report.say(mpi_condition("Suspended", f"MPIJob {job.title} is resumed.", "False", "MPIJobResumed"))
     report.start(anew=was_suspended)
-    active = standing.job is not None and not is_job_ended(standing.job) and standing.job.status.active > 0
+    active = state.job is not None and not is_job_ended(state.job) and state.job.status.active > 0
     report.launcher_is("Active" if active else "")
-    together = standing.running == len(standing.workers) or job.version != THIRD
-    if standing.launcher_runs and together:
+    together = state.running == len(state.workers) or job.version != THIRD
+    if state.launcher_runs and together:
         report.say(mpi_condition("Running", f"MPIJob {job.title} is running."))
-    elif standing.launcher_rests and has_condition(job.status.conditions, "Running"):
+    elif state.launcher_rests and has_condition(job.status.conditions, "Running"):
         report.say(mpi_condition("Restarting", f"MPIJob {job.title} is restarting because its launcher is made again."))
 
 
@@ -87,20 +87,20 @@ def report_suspended(job: MPIJobModel, report: MPIJobStatusWriter) -> None:
         report.status["conditions"] = [one for one in conditions if one["type"] != "Restarting"]
 
 
-def _figures(job: MPIJobModel, old: Document, standing: MPIJobState) -> Document:
+def _figures(job: MPIJobModel, old: Document, state: MPIJobState) -> Document:
     if job.version == FIRST:
-        return {"workerReplicas": standing.ready}
+        return {"workerReplicas": state.ready}
     known = (old.get("replicaStatuses") or {}).get("Launcher") or {}
-    return {"replicaStatuses": {"Launcher": _launcher_figures(standing, known), "Worker": _counted(standing.present)}}
+    return {"replicaStatuses": {"Launcher": _launcher_figures(state, known), "Worker": _counted(state.present)}}
 
 
-def _launcher_figures(standing: MPIJobState, known: Document) -> Document:
+def _launcher_figures(state: MPIJobState, known: Document) -> Document:
     """A launcher that is gone is not active; how it ended stays on record."""
-    if standing.job is not None:
-        status = standing.job.status
+    if state.job is not None:
+        status = state.job.status
         return _told({"active": status.active, "succeeded": status.succeeded, "failed": status.failed})
-    if standing.pod is not None:
-        return _counted([standing.pod])
+    if state.pod is not None:
+        return _counted([state.pod])
     return {name: count for name, count in known.items() if name != "active"}
 
 

@@ -1,4 +1,4 @@
-"""The pods and claims of a StatefulSet: each has the number of its pod in its name."""
+"""The pods and claims of a StatefulSet: the number of a pod is part of the names of both."""
 
 from collections.abc import Iterator
 

@@ -62,31 +62,31 @@ def _while_suspended(case: _Case) -> ChildActions:
 
 def _while_running(case: _Case) -> ChildActions:
     job = case.job
-    standing = training_state(job, case.observed, case.now)
-    verdict = verdict_of(job, standing, case.now)
-    status, notes = case.reporter.running(standing, verdict)
+    state = training_state(job, case.observed, case.now)
+    verdict = verdict_of(job, state, case.now)
+    status, notes = case.reporter.running(state, verdict)
     if verdict is not None and verdict.final:  # the end is recorded before pods are deleted
         return ChildActions(status=status, notes=notes)
-    creates = tuple(_missing(case, standing))
+    creates = tuple(_missing(case, state))
     if making.overwrites(job) and any(create.resource == PODS for create in creates):
         notes += (making.OVERWRITTEN,)
     return ChildActions(
         status=status,
-        deletes=_pod_deletions((*standing.retried, *standing.wrecks, *standing.surplus))
+        deletes=_pod_deletions((*state.retried, *state.wrecks, *state.surplus))
         + _service_deletions(_idle_services(case)),
         creates=creates,
         notes=notes,
-        again_at=earliest(deadline(job), standing.doubtful_until),
+        again_at=earliest(deadline(job), state.doubtful_until),
     )
 
 
-def _missing(case: _Case, standing: TrainingState) -> Iterator[CreateChild]:
+def _missing(case: _Case, state: TrainingState) -> Iterator[CreateChild]:
     """Services first, so that names resolve from the start."""
     served = {service.metadata.name for service in case.observed.services}
     for replica in case.job.replicas():
         if replica.name not in served:
             yield making.service(case.job, replica)
-    for replica in standing.missing[:MOST_AT_ONCE]:
+    for replica in state.missing[:MOST_AT_ONCE]:
         yield making.pod(case.job, replica)
 
 

@@ -275,8 +275,8 @@ class TrainingOutcome(enum.Enum):
     NONE = ""
 
 
-def all_workers_done(_: TrainingJob, standing: TrainingState) -> bool:
-    workers = standing.of("Worker")
+def all_workers_done(_: TrainingJob, state: TrainingState) -> bool:
+    workers = state.of("Worker")
     return workers is not None and workers.done
 
 

@@ -76,16 +76,16 @@ class TrainingStatusWriter:
         self._conditions: list[Document] = list(old.get("conditions") or [])
         self._notes: list[EventNote] = []
 
-    def running(self, standing: TrainingState, verdict: TrainingVerdict | None) -> TrainingStatusUpdate:
+    def running(self, state: TrainingState, verdict: TrainingVerdict | None) -> TrainingStatusUpdate:
         """For a job that continues, or ends now."""
-        status = self._old | {"replicaStatuses": self._figures(standing)} | self._record(standing)
+        status = self._old | {"replicaStatuses": self._figures(state)} | self._record(state)
         self._created()
         if self._job.was_suspended:
             self._set("Suspended", "Resumed", "is resumed.", holds=False)
         # Set again after every pause: deadlines do not run while the job is suspended.
         if self._job.was_suspended or self._job.status.start_time is None:
             status["startTime"] = whole_seconds(self._now)
-        self._notes += exits(self._job, standing)
+        self._notes += exits(self._job, state)
         if verdict is not None:
             self._judge(verdict)
             if verdict.final:
@@ -110,7 +110,7 @@ class TrainingStatusWriter:
         self._notes.append(note)
         return self._report({**self._old, "completionTime": whole_seconds(self._now)})
 
-    def ended(self, standing: TrainingState) -> TrainingStatusUpdate:
+    def ended(self, state: TrainingState) -> TrainingStatusUpdate:
         """Pods that ran when the job succeeded count as succeeded. Another client may have ended it."""
         status = dict(self._old)
         ends = [c for c in self._conditions if c["type"] in ("Succeeded", "Failed") and c["status"] == "True"]
@@ -119,7 +119,7 @@ class TrainingStatusWriter:
         succeeded = ends[-1]["type"] == "Succeeded"
         figures: Document = {}
         for role, one in (self._old.get("replicaStatuses") or {}).items():
-            found = standing.of(role)
+            found = state.of(role)
             done = one.get("succeeded", 0) + (one.get("active", 0) if succeeded else 0)
             active = 0 if succeeded or found is None else found.active
             figures[role] = _nonzero({**one, "succeeded": done, "active": active})
@@ -154,8 +154,8 @@ class TrainingStatusWriter:
     def _words(self, what: str) -> str:
         return f"{self._job.kind.name} {self._job.metadata.name} {what}"
 
-    def _figures(self, standing: TrainingState) -> Document:
-        return {found.role.name: self._figures_of(found) for found in standing.roles}
+    def _figures(self, state: TrainingState) -> Document:
+        return {found.role.name: self._figures_of(found) for found in state.roles}
 
     def _figures_of(self, found: RoleState) -> Document:
         labels = sorted(self._job.labels(found.role).items())
@@ -163,20 +163,20 @@ class TrainingStatusWriter:
         counts = {"active": found.active, "succeeded": found.succeeded, "failed": found.failed}
         return {**_nonzero(counts), "selector": selector}
 
-    def _record(self, standing: TrainingState) -> Document:
+    def _record(self, state: TrainingState) -> Document:
         """Records what the next look needs. A failed pod is counted once, however often it is seen before it is
         gone."""
-        new = {pod.metadata.uid for pod in standing.retried} - set(self._job.status.counted_pods)
-        excuses = standing.excuses
+        new = {pod.metadata.uid for pod in state.retried} - set(self._job.status.counted_pods)
+        excuses = state.excuses
         record: Document = {"restarts": self._job.status.restarts + len(new)} if new else {}
         if excuses.last is not None:
             record |= {"disruptedAt": whole_seconds(excuses.last), "forgivenRestarts": dict(excuses.forgiven)}
-        return record | {"countedPods": sorted(pod.metadata.uid for pod in standing.broken)}
+        return record | {"countedPods": sorted(pod.metadata.uid for pod in state.broken)}
 
 
-def exits(job: TrainingJob, standing: TrainingState) -> Iterator[EventNote]:
+def exits(job: TrainingJob, state: TrainingState) -> Iterator[EventNote]:
     """How those pods ended whose end was not recorded at the last look."""
-    for found in standing.roles:
+    for found in state.roles:
         before = job.status.replica_statuses.get(found.role.name)
         known = before.succeeded + before.failed if before else 0
         done = [pod for pod in found.pods if pod.status.phase == "Succeeded"]

@@ -1,5 +1,5 @@
 """A TrainJob and its runtime into the JobSet that does the work: the runtime's template, with what the job says of its
-trainer, its initializers and its patches, and with what the framework wants to know.
+trainer, its initializers and its patches, and with the variables of the framework.
 """
 
 import hashlib

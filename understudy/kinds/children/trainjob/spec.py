@@ -1,4 +1,4 @@
-"""TrainJob as its controller reads it: which runtime it wants, whether it stands back, and what is on record."""
+"""TrainJob as its controller reads it: its runtime, whether it is suspended, and its recorded status."""
 
 from collections.abc import Mapping
 
