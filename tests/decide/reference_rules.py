@@ -211,7 +211,7 @@ Allowed = Callable[[Member, Node], bool]
 
 
 def placement(board: Board, gang: Gang, wanted: Iterable[str], allowed: Allowed) -> dict[str, str] | None:
-    """Seats for the wanted members beside everybody on the board, or None when there is no way at all.
+    """Seats for the wanted members beside all that have seats, or None when there is no way at all.
 
     Members of the gang that already sit on the board stay and count: a binding island joins them.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.agent_world import AgentWorld, run_scenario
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent.containers.resource_usage import Sample, UsageMeter, between, take_sample
 from understudy.embedded.agent_protocol import AgentRefused, ContainerUsage, UsageReport
@@ -78,7 +78,7 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
 
 
 def test_the_agent_reports_its_running_containers_over_its_socket(tmp_path: Path) -> None:
-    async def scene(world: AgentWorld) -> None:
+    async def scenario(world: AgentWorld) -> None:
         main = {"name": "main", "command": [sys.executable, "-c", BURNS]}
         uid = await world.create_pod("busy", {"containers": [main]})
         await world.phase("busy", "Running")
@@ -88,7 +88,7 @@ def test_the_agent_reports_its_running_containers_over_its_socket(tmp_path: Path
         assert used.memory > 0
         assert report.window > 0
 
-    run_scene(tmp_path, scene)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_report_of_any_length_arrives_whole(tmp_path: Path) -> None:
