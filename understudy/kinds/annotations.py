@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from understudy.model.gangs import OnPreemption, Topology, TopologyMode
-from understudy.model.nodes import Fence
+from understudy.model.nodes import Fence, Notice
 from understudy.objects.errors import BadObject
 
 PREFIX = "understudy.dev/"
@@ -18,6 +18,8 @@ PREEMPTED_FOR = f"{PREFIX}preempted-for"
 FAILED_AT = f"{PREFIX}failed-at"
 STALLED_AT = f"{PREFIX}stalled-at"
 FENCED = f"{PREFIX}fenced"  # on a node: pods were force-deleted there while it was lost
+NOTICE = f"{PREFIX}notice"  # on a node: its machine will go
+CHECKPOINT_BY = f"{PREFIX}checkpoint-by"  # on a pod: until when its job should have saved
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
 EXCLUSIVE_TOPOLOGY = f"{PREFIX}exclusive-topology"
@@ -91,6 +93,15 @@ def read_time(annotations: Mapping[str, str], name: str, titled: HasTitle) -> fl
 
 def read_fence(annotations: Mapping[str, str], titled: HasTitle) -> Fence | None:
     return _Reader(annotations, titled).fence() if FENCED in annotations else None
+
+
+def read_notice(annotations: Mapping[str, str], titled: HasTitle) -> Notice | None:
+    return _Reader(annotations, titled).notice() if NOTICE in annotations else None
+
+
+def format_notice(notice: Notice) -> str:
+    parts = {"deadline": format_time(notice.deadline), "source": notice.source, "cause": notice.cause}
+    return ",".join(f"{key}={value}" for key, value in parts.items() if value)
 
 
 def format_fence(fence: Fence) -> str:
@@ -194,3 +205,9 @@ class _Reader:
             raise self._bad("fenced", "is not of the form at=TIME,grace=SECONDS,boot=ID,returned=TIME")
         returned = self._moment("fenced", parts["returned"]) if "returned" in parts else None
         return Fence(self._moment("fenced", parts["at"]), int(parts["grace"]), parts.get("boot", ""), returned)
+
+    def notice(self) -> Notice:
+        parts = dict(piece.strip().partition("=")[::2] for piece in self._text("notice").split(","))
+        if "deadline" not in parts:
+            raise self._bad("notice", "is not of the form deadline=TIME,source=NAME,cause=WORD")
+        return Notice(self._moment("notice", parts["deadline"]), parts.get("source", ""), parts.get("cause", ""))

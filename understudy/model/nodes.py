@@ -76,6 +76,19 @@ class SpareRole(enum.StrEnum):
     KEPT = "keep"  # kept free for repairs, never lent
 
 
+class Capacity(enum.StrEnum):
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"  # cheap, and its owner may take it back at short notice
+
+
+class Notice(msgspec.Struct, frozen=True, gc=False):
+    """A machine will go: by when, which source said so, and why."""
+
+    deadline: float
+    source: str = ""  # azure, aws, gcp, rehearsal
+    cause: str = ""  # the event in the words of the source
+
+
 class Node(msgspec.Struct, frozen=True, gc=False):
     name: str
     labels: Mapping[str, str] = {}
@@ -85,6 +98,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     health: Health = Health()
     spare: SpareRole = SpareRole.NONE
     failures: tuple[float, ...] = ()  # when it failed, oldest first
+    capacity: Capacity = Capacity.ON_DEMAND
 
     @property
     def usable(self) -> bool:

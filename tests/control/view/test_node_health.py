@@ -198,3 +198,15 @@ def test_every_clock_is_watched() -> None:
     unwell = node("n", conditions=[condition("Ready", "False")])
     assert found(unwell, 0, lease("n", MADE)).changes_at == MADE_AT + 15
     assert found(unwell, 16, lease("n", MADE)).changes_at == MADE_AT + 23
+
+
+def test_a_notice_makes_a_node_leaving_until_its_deadline() -> None:
+    document = node("n", {"annotations": {"understudy.dev/notice": f"deadline={MADE},source=azure,cause=Preempt"}})
+    health = found(document).health
+    assert (health.verdict, health.cause) == (Verdict.LEAVING, "notice (azure Preempt)")
+    assert health.deadline is not None
+
+
+def test_a_notice_without_a_deadline_names_the_annotation_and_its_form() -> None:
+    with pytest.raises(BadObject, match=r"annotations\[understudy.dev/notice\]: is not of the form deadline=TIME"):
+        found(node("n", {"annotations": {"understudy.dev/notice": "source=azure"}}))

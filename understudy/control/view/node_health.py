@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from understudy.kinds.annotations import read_time
+from understudy.kinds.annotations import NOTICE, read_notice, read_time
 from understudy.model.nodes import Health, Verdict
 from understudy.objects.meta import Condition, seconds
 from understudy.objects.nodes import Lease, Node
@@ -25,6 +25,7 @@ class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
     # None: nodes report the end of such pods before their resources are given to others.
     return_margin: float | None = 30.0
+    spot_labels: dict[str, str] = {}  # node labels that mark spot capacity, beside those of the clouds
 
 
 DEFAULT_LIMITS = HealthLimits()
@@ -237,6 +238,14 @@ def drain_deadline(case: NodeCheck) -> Iterator[HealthFinding]:
         yield HealthFinding(Health(Verdict.LEAVING, "it is being drained", None, deadline))
 
 
+def announced_end(case: NodeCheck) -> Iterator[HealthFinding]:
+    """The notice that the machine's own agent, or a person, wrote on the node."""
+    meta = case.node.metadata
+    if NOTICE in meta.annotations and (notice := read_notice(meta.annotations, case.node)) is not None:
+        told = " ".join(part for part in (notice.source, notice.cause) if part)
+        yield HealthFinding(Health(Verdict.LEAVING, f"notice{f' ({told})' if told else ''}", None, notice.deadline))
+
+
 def health_conditions(case: NodeCheck) -> Iterator[HealthFinding]:
     for condition in case.node.status.conditions:
         bad = _BAD_CONDITIONS.get(condition.type)
@@ -266,5 +275,6 @@ SIGNALS = (
     termination_notices,
     maintenance,
     drain_deadline,
+    announced_end,
     health_conditions,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_capacity import capacity_of
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import (
     HealthFinding,
@@ -30,7 +31,7 @@ SPARE = f"{PREFIX}spare"
 MAX_PODS = 110  # the default of the kubelet
 
 
-def node_of(node: objects.Node, health: Health) -> Node:
+def node_of(node: objects.Node, health: Health, spot_labels: Mapping[str, str] = {}) -> Node:
     meta, spec = node.metadata, node.spec
     amounts = node.status.allocatable or node.status.capacity
     offered = {name: parse_quantity(amount, name) for name, amount in amounts.items()}
@@ -44,6 +45,7 @@ def node_of(node: objects.Node, health: Health) -> Node:
         health,
         spare_role(node) if SPARE in meta.labels else SpareRole.NONE,
         read_times(meta.annotations, "failed-at", node) if meta.annotations else (),
+        capacity_of(meta.labels, spot_labels),
     )
 
 
@@ -185,14 +187,14 @@ class NodeIndex:
     def _made(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
         try:
             health, changes_at = self._examined(obj, now)
-            node = node_of(obj, health)
+            node = node_of(obj, health, self._limits.spot_labels)
         except BadObject as error:
             if self._troubles is None:
                 raise
             self._troubles.found(obj.title, error)
             plain = without_our_words(obj)
             health, changes_at = self._examined(plain, now)
-            return node_of(plain, health), changes_at
+            return node_of(plain, health, self._limits.spot_labels), changes_at
         if self._troubles is not None:
             self._troubles.over(obj.title)
         return node, changes_at
