@@ -125,11 +125,11 @@ def test_the_reference_lists_every_key_with_its_default(struct: type[msgspec.Str
     rows = [line.split("|") for line in REFERENCE.read_text().splitlines() if line.startswith("| `")]
     written = {row[1].strip(" `"): row[2].strip(" `") for row in rows}
     for field in msgspec.structs.fields(struct):
-        default = field.default
+        default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         if isinstance(default, bool):
             shown = str(default).lower()
         elif isinstance(default, float):
             shown = f"{default:g}" if default < 1e5 else str(int(default))
         else:
-            shown = "none" if default == () else str(default)
+            shown = "none" if default in ((), {}) else str(default)
         assert written.get(field.encode_name) == shown
