@@ -100,7 +100,7 @@ class FakeCluster:
                 watch.queue.put_nowait(Refused(404, "NotFound", f"there is no {resource}"))
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         """Whether every watcher has heard everything."""
         return all(watch.queue.empty() for watch in self._watches)
 

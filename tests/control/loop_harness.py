@@ -63,7 +63,7 @@ class LoopHarness:
             except Killed:
                 await self.restart()
                 continue
-            if self.cluster.quiet and self.loop.at_rest and not self.hands.act():
+            if self.cluster.idle and self.loop.at_rest and not self.hands.act():
                 return
         raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds; the last writes: {self.cluster.writes[-10:]}")
 

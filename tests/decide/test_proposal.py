@@ -50,7 +50,7 @@ def test_every_decision_applies_recorded_actions_before_it_reads_the_snapshot(kn
 
 def cached_answers(proposal: Proposal) -> object:
     places = [(key, value) for key in proposal.keys for value in sorted(proposal.snapshot.domains[key])]
-    owners = {place: (proposal.owner(*place), proposal.residents(*place)) for place in places}
+    owners = {place: (proposal.owner(*place), proposal.gangs_in(*place)) for place in places}
     held = {node: [(seat.gang.key, seat.member.name) for seat in seats] for node, seats in proposal.held.items()}
     domains = {place: sorted((held.gang.key, held.reserved) for held in proposal.held_for(*place)) for place in places}
     shapes = {id(m.shape): m.shape for gang in proposal.snapshot.gangs.values() for m in gang.members()}

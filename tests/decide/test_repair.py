@@ -21,7 +21,7 @@ from tests.decide.builders import (
     suspect,
 )
 from understudy.decide.cycle import plan
-from understudy.decide.damage import damaged_gangs
+from understudy.decide.gang_health import impaired_gangs
 from understudy.decide.policy import Policy
 from understudy.decide.projection import snapshot_after, without_leaving_pods
 from understudy.model.gangs import Shape, Topology, TopologyMode
@@ -49,7 +49,7 @@ def test_gangs_on_unhealthy_nodes_or_with_missing_members_are_damaged() -> None:
         running("daemon", on="a", gpus=0, infrastructure=True),
         running("foreign", on="a", gpus=0, managed=False),
     )
-    assert sorted(damaged_gangs(state)) == [f"Job/default/{name}" for name in ("on-a", "on-b", "on-c", "part")]
+    assert sorted(impaired_gangs(state)) == [f"Job/default/{name}" for name in ("on-a", "on-b", "on-c", "part")]
 
 
 def test_a_member_deleted_from_a_lost_node_names_that_node_as_the_cause() -> None:

@@ -42,7 +42,7 @@ class ClusterObserver:
         self._ever: dict[str, Pod] = {}  # by uid: every pod that has been there
         self._view = ClusterView(
             scheduler_name="understudy",
-            troubles=InvalidObjects(),
+            invalid_objects=InvalidObjects(),
             watched=WatchedCluster(LeaseClock(SystemClock()), complete=False),
         )
         self._changed = threading.Condition()

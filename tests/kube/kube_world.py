@@ -63,7 +63,7 @@ class KubeWorld(LiveWorld):
         view = ClusterView(
             self.policy.index,
             "understudy",
-            troubles=InvalidObjects(),
+            invalid_objects=InvalidObjects(),
             watched=WatchedCluster(LeaseClock(SystemClock()), complete=False),
         )
         async with contextlib.AsyncExitStack() as stack:

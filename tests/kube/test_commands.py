@@ -87,10 +87,12 @@ def test_repeated_events_are_a_series_that_all_clients_read(
     async def tell() -> None:
         async with connect(kube.kubeconfig) as client:
             for _ in range(2):  # the second is another replica, or the same one after a restart
-                teller = EventRecorder(client, RecordWriter(client), SystemClock(), form=SeriesEventFormat("replica"))
+                recorder = EventRecorder(client, RecordWriter(client), SystemClock(), form=SeriesEventFormat("replica"))
                 for free in range(3):
-                    await teller.tell(about, EventText("FailedScheduling", f"room for {free} of 4 pods", warning=True))
-                await teller.tell(about, EventText("Preempted", "ü" * 2000, related=taker))
+                    await recorder.write(
+                        about, EventText("FailedScheduling", f"room for {free} of 4 pods", warning=True)
+                    )
+                await recorder.write(about, EventText("Preempted", "ü" * 2000, related=taker))
 
     asyncio.run(tell())
     path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"

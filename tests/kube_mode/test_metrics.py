@@ -41,7 +41,7 @@ class Bench:
         self.leadership = Resigning()
         self.fence = FencedClient(self.observed, WritePermit(lambda: self.leadership.leads, self.observed.age, None))
         settings = LoopSettings(policy=policy)
-        self.replica = Replica(self.fence, self.clock, self.leadership, settings, self.turns.hear)
+        self.replica = Replica(self.fence, self.clock, self.leadership, settings, self.turns.observe)
         about = MetricSources(self.replica, self.observed, self.turns, self.metrics, policy, self.clock)
         self.heartbeat = Heartbeat(self.clock.now)
         self.figures = tuple(metrics_of(about, self.heartbeat))
@@ -139,7 +139,7 @@ def test_a_guard_counts_once_for_as_long_as_it_holds_a_gang_back() -> None:
     turns = CycleMetrics(VirtualClock())
     held = Plan((Wait("Job/default/j", WaitReason(WaitCode.GUARDED, "2 x 1 cpu", guard="back-off")),))
     for plan in (held, held, Plan(), held):
-        turns.hear(Cycle(Snapshot(), plan, took=0.002))
+        turns.observe(Cycle(Snapshot(), plan, took=0.002))
     assert list(turns.guards.lines())[2:] == ['understudy_guard_activations_total{guard="back-off"} 2']
     assert list(turns.plan_seconds.lines())[-1] == "understudy_plan_seconds_count 4"
 

@@ -66,8 +66,8 @@ def after(incident: Incident, happening: object) -> Incident:
             return with_loss(incident, happening)
         case (IncidentDecision() as decision, float(at)):
             return with_decision(incident, decision, at)
-        case (GangProgress() as sight, float(at)):
-            return with_progress(incident, sight, at)
+        case (GangProgress() as observed, float(at)):
+            return with_progress(incident, observed, at)
     raise AssertionError(happening)
 
 

@@ -114,9 +114,9 @@ class Reflector:
         while first or more:
             query = {"limit": str(PAGE), **({"continue": more} if more else {})}
             page = self._reading.page(successful_body(await self._pool.fetch("GET", self._selection.path(**query))))
-            for sight in page.sights:
-                left.discard(sight.key)
-                for change in self._told(sight):
+            for observed in page.objects:
+                left.discard(observed.key)
+                for change in self._told(observed):
                     yield change
             more, first = page.more, False
         for key in left:
@@ -146,30 +146,30 @@ class Reflector:
         if loop.time() < steady_at and silent:
             raise Unreachable("the watch ended at once")
 
-    def _heard(self, happened: str, sight: ObservedObject) -> Iterator[Change]:
+    def _heard(self, happened: str, observed: ObservedObject) -> Iterator[Change]:
         if happened == ERROR:
             raise _RevisionExpired
         self._failures = 0
         self._told_at = time.monotonic()
         if happened == "DELETED":
-            self._known.pop(sight.key, None)
-            yield Change(ChangeType.DELETED, sight.raw, sight.obj)
+            self._known.pop(observed.key, None)
+            yield Change(ChangeType.DELETED, observed.raw, observed.obj)
         elif happened != "BOOKMARK":
-            yield from self._told(sight)
-        self._revision = sight.revision or self._revision
+            yield from self._told(observed)
+        self._revision = observed.revision or self._revision
 
-    def _told(self, sight: ObservedObject) -> Iterator[Change]:
+    def _told(self, observed: ObservedObject) -> Iterator[Change]:
         """The changes that report this state: none if it was reported before."""
-        before = self._known.get(sight.key)
-        if before is not None and before.uid != sight.uid:  # replaced by a new object of the same name in between
-            yield self._gone(sight.key, before)
+        before = self._known.get(observed.key)
+        if before is not None and before.uid != observed.uid:  # replaced by a new object of the same name in between
+            yield self._gone(observed.key, before)
             before = None
-        kept = b"" if self._selection.decoded else sight.raw
-        self._known[sight.key] = _KnownObject(sight.uid, sight.revision, kept)
+        kept = b"" if self._selection.decoded else observed.raw
+        self._known[observed.key] = _KnownObject(observed.uid, observed.revision, kept)
         if before is None:
-            yield Change(ChangeType.ADDED, sight.raw, sight.obj)
-        elif before.revision != sight.revision:
-            yield Change(ChangeType.MODIFIED, sight.raw, sight.obj)
+            yield Change(ChangeType.ADDED, observed.raw, observed.obj)
+        elif before.revision != observed.revision:
+            yield Change(ChangeType.MODIFIED, observed.raw, observed.obj)
 
     def _gone(self, key: ObjectKey, seen: _KnownObject) -> Change:
         return Change(ChangeType.DELETED, seen.raw or self._reading.gone(key, seen.uid))

@@ -25,7 +25,7 @@ _NO_OBJECT = ObservedObject(("", ""), "", "")
 
 
 class ListPage(msgspec.Struct):
-    sights: list[ObservedObject]
+    objects: list[ObservedObject]
     revision: str
     more: str
 

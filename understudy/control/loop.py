@@ -54,7 +54,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     limits: HealthLimits = DEFAULT_LIMITS
     scheduler_name: str | None = None  # the scheduler name of its pods; None: all pods
     gather: float = 0.002  # seconds for which changes are collected before a plan: a burst of pods leads to one plan
-    tell_after: float = 0.0  # seconds by which events are delayed, so that they do not delay urgent writes
+    event_delay: float = 0.0  # seconds by which events are delayed, so that they do not delay urgent writes
     events: EventFormat = CoreEventFormat()  # the API group in which events are written
     patience: PodPatience = PodPatience()  # how long controllers may take to create pods
     keep_pods_in: str = ""  # the namespace that keeps the manifests of pods to be created again; '': the pod's own
@@ -84,7 +84,7 @@ class LoopStatus(msgspec.Struct, frozen=True):
     synced: bool = False  # every object has been seen once
     unseen: tuple[str, ...] = ()  # resources of which not all objects have been seen
     leads: bool = False
-    stumbles: int = 0  # plans that were interrupted because the cluster did not answer
+    interrupted_plans: int = 0  # plans that were interrupted because the cluster did not answer
     incidents: int = 0  # number that are open
     opened: int = 0  # number opened by this loop
     turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
@@ -109,7 +109,7 @@ class SchedulingLoop:
         self._settings = settings
         self._listener = listener
         records = RecordWriter(cluster)
-        self._recorder = EventRecorder(cluster, records, clock, settings.tell_after, settings.events)
+        self._recorder = EventRecorder(cluster, records, clock, settings.event_delay, settings.events)
         self._writer = ClusterWriter(cluster, self.view, self._recorder)
         self._evictor = TaintEviction(clock, settings.evictor)
         context = ApplyContext(cluster, clock, self.view, self._writer, self._recorder, self._evictor)
@@ -143,7 +143,7 @@ class SchedulingLoop:
             for reads in (self._reflector.run, self._pod_recreator.run, self._incidents.records.follow):
                 group.create_task(reads())
             if lead is not None:
-                await self._stand_by(lead)
+                await self._wait_for_leadership(lead)
             self._take_over()
             background = (
                 self._recorder.run,
@@ -156,19 +156,19 @@ class SchedulingLoop:
 
     @property
     def status(self) -> LoopStatus:
-        parts = (self._reflector.synced, self._pod_recreator.synced, self._incidents.records.looked)
+        parts = (self._reflector.synced, self._pod_recreator.synced, self._incidents.records.loaded)
         synced = all(part.is_set() for part in parts)
         return LoopStatus(
             synced=synced,
             unseen=self._reflector.unseen,
             leads=self._leads,
-            stumbles=self._interrupted_plans,
+            interrupted_plans=self._interrupted_plans,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
             turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
-    async def _stand_by(self, lead: asyncio.Event) -> None:
+    async def _wait_for_leadership(self, lead: asyncio.Event) -> None:
         """A standby keeps its snapshot up to date, so that its first plan after taking over is made at once."""
         while not lead.is_set():
             if self._reflector.synced.is_set():
@@ -192,12 +192,12 @@ class SchedulingLoop:
         """Whether there is nothing to do until an object changes or time passes."""
         idle = self._idle and not self._unexplained and not self._view_updater.changed.is_set()
         written = (self._recorder, self._incidents.records, self._node_failures, self._fence_annotations)
-        return idle and all(each.quiet for each in written)
+        return idle and all(each.idle for each in written)
 
     async def _schedule(self) -> None:
         await self._reflector.synced.wait()
         await self._pod_recreator.synced.wait()
-        await self._incidents.records.looked.wait()  # otherwise decisions of an earlier loop would be lost
+        await self._incidents.records.loaded.wait()  # otherwise decisions of an earlier loop would be lost
         while True:
             try:
                 self._view_updater.changed.clear()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from understudy.decide import wait_reasons
-from understudy.decide.damage import damaged_gangs
+from understudy.decide.gang_health import impaired_gangs
 from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import equivalence_class, importance, turn_order
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
@@ -38,23 +38,23 @@ def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True
 
 
 def give_turns(proposal: Proposal) -> list[str]:
-    """Repairs damaged gangs, starts what fits, preempts for what does not. Returns the gangs that fit nowhere.
+    """Repairs impaired gangs, starts what fits, preempts for what does not. Returns the gangs that fit nowhere.
 
     There is one pass in order of priority, with repairs first at equal priority. With separate passes, one plan could
     seat or repair a gang at the expense of others and then preempt it for a more important one.
     """
     release_unusable_holds(proposal)
-    damaged = damaged_gangs(proposal.snapshot)
-    guarded = mass_failure(proposal.snapshot, proposal.policy, proposal.now) if damaged else {}
-    gangs = [proposal.snapshot.gangs[key] for key in {*damaged, *proposal.snapshot.open}]
+    impaired = impaired_gangs(proposal.snapshot)
+    guarded = mass_failure(proposal.snapshot, proposal.policy, proposal.now) if impaired else {}
+    gangs = [proposal.snapshot.gangs[key] for key in {*impaired, *proposal.snapshot.open}]
     unplaced: list[str] = []
-    for gang in sorted(gangs, key=lambda gang: turn_order(gang, gang.key in damaged)):
+    for gang in sorted(gangs, key=lambda gang: turn_order(gang, gang.key in impaired)):
         proposal.apply()
         if gang.key in proposal.touched:
             gang = proposal.snapshot.gangs[gang.key]
             if gang.leaving and not gang.seated():
                 continue  # an earlier turn preempted it
-        if gang.key in damaged:
+        if gang.key in impaired:
             settled = repair(proposal, gang, guarded)
         else:
             settled = _seat(proposal, gang)

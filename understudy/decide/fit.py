@@ -100,7 +100,7 @@ def ports_clash(shape: Shape, taken: Iterable[HostPort]) -> bool:
     return any(port.clashes(other) for other in taken for port in shape.host_ports)
 
 
-def dislikes(shape: Shape, node: Node) -> int:
+def soft_taints(shape: Shape, node: Node) -> int:
     """The number of PreferNoSchedule taints that the shape does not tolerate."""
     return sum(
         1

@@ -3,8 +3,8 @@
 import msgspec
 
 from understudy.decide.cycle import plan
-from understudy.decide.damage import damaged_gangs
 from understudy.decide.fit import shortage
+from understudy.decide.gang_health import impaired_gangs
 from understudy.decide.order import turn_order
 from understudy.decide.placement.placement_request import IslandRequest
 from understudy.decide.placement.seat_search import SeatSearch
@@ -43,9 +43,9 @@ def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Gan
     gang = snapshot.gangs[key]
     actions = plan(snapshot, policy, now).actions
     own = tuple(a for a in actions if a.gang == key or (isinstance(a, Preempt | Dismiss) and a.by == key))
-    damaged = damaged_gangs(snapshot)
-    keys = {*damaged, *snapshot.open}
-    queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn_order(g, g.key in damaged))
+    impaired = impaired_gangs(snapshot)
+    keys = {*impaired, *snapshot.open}
+    queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn_order(g, g.key in impaired))
     position = [g.key for g in queue].index(key) + 1 if key in keys else 0
     places = tuple(place_reports(snapshot, policy, now, gang)) if position else ()
     return GangReport(key, gang.title, gang.priority, needs(gang), position, len(queue), places, own)

@@ -9,7 +9,7 @@ def importance(gang: Gang) -> tuple[int, float, str]:
 
 
 def turn_order(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
-    """The order of turns in a cycle: by importance, and at equal priority damaged gangs before waiting ones."""
+    """The order of turns in a cycle: by importance, and at equal priority impaired gangs before waiting ones."""
     return (-gang.priority, not broken, gang.queued_at, gang.key)
 
 

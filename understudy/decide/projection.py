@@ -45,8 +45,8 @@ def _applied(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             holds = tuple(hold for hold in gang.holds if hold[0] not in action.members)
             return replace(_unseated(snapshot, gang, action.members), holds=holds)
         case Requeue():
-            emptied = _unseated(snapshot, gang, action.members)
-            return replace(emptied, holds=(), displaced=gang.displaced or not action.stalled, stalled=False)
+            freed = _unseated(snapshot, gang, action.members)
+            return replace(freed, holds=(), displaced=gang.displaced or not action.stalled, stalled=False)
         case Dismiss():
             return replace(gang.reseated(dict.fromkeys((m.name for m in gang.members()), "")), leaving=())
         case Hold():
@@ -63,8 +63,8 @@ def _swapped(snapshot: Snapshot, gang: Gang, swap: Swap) -> Gang:
         # A lost seat is given up at once; a healthy seat is kept until its replacement is free.
         lost = [move.member for move in swap.moves if snapshot.is_lost(move.from_node)]
         return replace(_unseated(snapshot, gang, lost), holds=tuple(sorted(targets.items())))
-    emptied = _unseated(snapshot, gang, [move.member for move in swap.moves if move.from_node])
-    return replace(emptied.reseated(targets), holds=())
+    freed = _unseated(snapshot, gang, [move.member for move in swap.moves if move.from_node])
+    return replace(freed.reseated(targets), holds=())
 
 
 def _preempted(gang: Gang, preempt: Preempt) -> Gang:

@@ -43,7 +43,7 @@ class Proposal:
         self._ranks: dict[str, Rank] = {}
         self._vacant_domains: dict[str, dict[str, None]] = {}
         self._owners: dict[tuple[str, str], tuple[str, str] | None] = {}
-        self._residents: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._gangs_in: dict[tuple[str, str], tuple[str, ...]] = {}
         self._unowned_ranked: dict[CapacityBucket, list[Rank]] = {}  # `_ranked` without nodes in owned domains
         self._hold_index: HoldIndex | None = None
         self._unhealthy_domains: dict[str, frozenset[str]] = {}
@@ -87,7 +87,7 @@ class Proposal:
         for key in self.keys:
             domain = (key, node.labels.get(key, ""))
             self._owners.pop(domain, None)
-            self._residents.pop(domain, None)
+            self._gangs_in.pop(domain, None)
 
     # Single nodes
 
@@ -179,7 +179,7 @@ class Proposal:
             return  # the node was deleted, and its last pod has left
         for key in self._vacant_domains:
             value = info.node.labels.get(key)
-            if value in self._vacant_domains[key] and self.residents(key, value):
+            if value in self._vacant_domains[key] and self.gangs_in(key, value):
                 del self._vacant_domains[key][value]
         old, new = before.nodes[name].bucket, info.bucket
         if old == new:
@@ -218,13 +218,13 @@ class Proposal:
             self._vacant_domains[key] = {value: None for _, value in sorted(values)}
         return list(self._vacant_domains[key])
 
-    def residents(self, key: str, value: str) -> tuple[str, ...]:
+    def gangs_in(self, key: str, value: str) -> tuple[str, ...]:
         """The gangs with seats in a domain, without daemons."""
         snapshot = self.snapshot
-        if (key, value) not in self._residents:
+        if (key, value) not in self._gangs_in:
             found, gangs = snapshot.domain_gangs[key].get(value, ()), snapshot.gangs
-            self._residents[key, value] = tuple(sorted(gang for gang in found if not gangs[gang].infrastructure))
-        return self._residents[key, value]
+            self._gangs_in[key, value] = tuple(sorted(gang for gang in found if not gangs[gang].infrastructure))
+        return self._gangs_in[key, value]
 
     def could_hold(self, key: str, value: str, members: Sequence[Member]) -> bool:
         """A cheap first check: whether the empty domain could hold as many members as there are of the first shape."""

@@ -11,7 +11,7 @@ from itertools import product
 import msgspec
 
 from understudy.decide import wait_reasons
-from understudy.decide.damage import Damage, assess, is_suspect
+from understudy.decide.gang_health import GangHealth, gang_health, is_suspect
 from understudy.decide.guards import ActiveGuard, over_budget, pool_of
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
@@ -27,23 +27,23 @@ Piece = tuple[Member, ...]
 
 
 def repair(proposal: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -> bool:
-    """Repairs a damaged gang as far as possible now. False where it is queued again and could start at once."""
+    """Repairs an impaired gang as far as possible now. False where it is queued again and could start at once."""
     if gang.stalled:
         return _requeue_stalled(proposal, gang)
-    damage = assess(proposal, gang)
-    guard = _guard(proposal, damage, guarded)
+    health = gang_health(proposal, gang)
+    guard = _guard(proposal, health, guarded)
     if guard is not None:
         proposal.record(Wait(gang.key, wait_reasons.guarded(gang, guard)))
         return True
-    if gang.gates and damage.missing:  # no victims for members that may not be seated yet
+    if gang.gates and health.missing:  # no victims for members that may not be seated yet
         proposal.record(Wait(gang.key, wait_reasons.gated(gang)))
-        damage = msgspec.structs.replace(damage, missing=())
-    repaired = Repair(proposal, gang, damage).carry_out() if damage.displaced else True
-    if damage.suspect:
+        health = msgspec.structs.replace(health, missing=())
+    repaired = Repair(proposal, gang, health).carry_out() if health.displaced else True
+    if health.suspect:
         proposal.apply()
         gang = proposal.snapshot.gangs[gang.key]
-        if not _held_for(gang, damage.displaced) and gang.seated():
-            _plan_ahead(proposal, gang, assess(proposal, gang))
+        if not _held_for(gang, health.displaced) and gang.seated():
+            _plan_ahead(proposal, gang, gang_health(proposal, gang))
     return repaired
 
 
@@ -98,21 +98,21 @@ def release_stale_holds(proposal: Proposal, snapshot: Snapshot) -> None:
             proposal.record(Hold(key, (), "it is whole again"))
 
 
-def _guard(proposal: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
-    for member in damage.lost:
+def _guard(proposal: Proposal, health: GangHealth, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
+    for member in health.lost:
         if guard := guarded.get(pool_of(proposal.snapshot.nodes[member.node].node, proposal.policy)):
             return guard
     return None
 
 
-def _plan_ahead(proposal: Proposal, gang: Gang, damage: Damage) -> None:
+def _plan_ahead(proposal: Proposal, gang: Gang, health: GangHealth) -> None:
     """Holds seats for members on suspect nodes, where that takes neither seats nor holds from other gangs."""
     non_preempting = msgspec.structs.replace(gang, preempts=False)  # so that it respects every hold
-    parts = _parts(proposal, gang, damage.suspect, moving=False)
-    seats = find_seats(proposal, PlacementRequest(non_preempting, parts, repairing=True, near=_near(damage.suspect)))
+    parts = _parts(proposal, gang, health.suspect, moving=False)
+    seats = find_seats(proposal, PlacementRequest(non_preempting, parts, repairing=True, near=_near(health.suspect)))
     wanted = tuple(sorted(seats.items())) if seats is not None else ()
     if wanted != gang.holds:
-        why = f"node {damage.suspect[0].node} is suspect" if wanted else "a more important gang has them now"
+        why = f"node {health.suspect[0].node} is suspect" if wanted else "a more important gang has them now"
         proposal.record(Hold(gang.key, wanted, why))
 
 
@@ -151,15 +151,15 @@ def _moves_whole(proposal: Proposal, island: Island, displaced: list[Member], mo
 class Repair:
     """The ways to repair one gang, in order."""
 
-    def __init__(self, proposal: Proposal, gang: Gang, damage: Damage) -> None:
+    def __init__(self, proposal: Proposal, gang: Gang, health: GangHealth) -> None:
         self.proposal = proposal
         self.gang = gang
-        self.damage = damage
+        self.health = health
         self.why = self._cause()
-        self.hypothesis = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
+        self.hypothesis = Hypothesis(members=frozenset((gang.key, m.name) for m in health.lost))
 
     def carry_out(self) -> bool:
-        everyone = self.damage.displaced
+        everyone = self.health.displaced
         if self._replace(everyone) or self._await_leaving(everyone):
             return True
         if self._await_verdict() or self._take_over(everyone):
@@ -168,28 +168,28 @@ class Repair:
             if not fewer or self._replace(fewer) or self._await_leaving(fewer) or self._take_over(fewer):
                 self._shrink_by(dropped)
                 return True
-        if self.damage.broken:
+        if self.health.broken:
             return self._requeue()
         self._keep_running()
         return True
 
     def _cause(self) -> str:
-        lost = {m.node for m in self.damage.lost}
-        leaving = {m.node for m in self.damage.leaving}
+        lost = {m.node for m in self.health.lost}
+        leaving = {m.node for m in self.health.leaving}
         snapshot = self.proposal.snapshot
-        left = {m.last_node for m in self.damage.missing if m.last_node and snapshot.is_lost(m.last_node)}
+        left = {m.last_node for m in self.health.missing if m.last_node and snapshot.is_lost(m.last_node)}
         for nodes, what in ((lost, "lost"), (leaving, "leaving"), (left, "lost")):
             if nodes:
                 info = snapshot.nodes.get(min(nodes))
                 cause = info.node.health.cause if info is not None else NODE_GONE.cause
                 return f"{', '.join(sorted(nodes))} {what}" + (f": {cause}" if cause else "")
-        count = len(self.damage.missing)
+        count = len(self.health.missing)
         return "a member has no seat" if count == 1 else f"{count} members have no seat"
 
     def _requests(self, members: tuple[Member, ...]) -> Iterator[PlacementRequest]:
         """First a request that leaves the other members in place; then one that moves whole islands. After these the
         same with the seats held for members on suspect nodes: a seat that is lost is more urgent than one in doubt."""
-        displaced = {m.name for m in self.damage.displaced}
+        displaced = {m.name for m in self.health.displaced}
         in_doubt = frozenset(name for name, _ in self.gang.holds if name not in displaced)
         tried: set[tuple[frozenset[str], tuple[str, ...]]] = set()
         for taking, moving in product((frozenset[str](), in_doubt), (False, True)):
@@ -216,7 +216,7 @@ class Repair:
             if seats is None:
                 continue
             leaving = wait_reasons.victims_leaving(self.proposal, self.gang, set(seats.values()))
-            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # a Swap releases lost seats
+            if tuple(sorted(seats.items())) == self.gang.holds and not self.health.lost:  # a Swap releases lost seats
                 self.proposal.record(Wait(self.gang.key, leaving))
             else:
                 cleared = frozenset(self.proposal.leaving_nodes())
@@ -226,7 +226,7 @@ class Repair:
 
     def _await_verdict(self) -> bool:
         """Waits where a held seat is on a suspect node: preempting is premature until the verdict is known."""
-        held = _held_for(self.gang, self.damage.displaced)
+        held = _held_for(self.gang, self.health.displaced)
         suspect = [node for node in held.values() if is_suspect(self.proposal, node)]
         if suspect:
             self.proposal.record(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, suspect[0])))
@@ -256,9 +256,9 @@ class Repair:
         """Fewer members to replace and the pieces to drop, as long as an elastic gang keeps its minimum."""
         if not self.gang.elastic:
             return
-        displaced = {m.name for m in self.damage.displaced}
+        displaced = {m.name for m in self.health.displaced}
         pieces = [piece for piece in _pieces(self.gang) if any(m.name in displaced for m in piece)]
-        seated = {m.name for m in self.damage.healthy}
+        seated = {m.name for m in self.health.healthy}
         for count in range(len(pieces) - 1, -1, -1):
             fewer = tuple(m for piece in pieces[:count] for m in piece if m.name in displaced)
             dropped = {m.name for piece in pieces[count:] for m in piece}
@@ -266,7 +266,7 @@ class Repair:
                 yield fewer, pieces[count:]
 
     def _shrink_by(self, dropped: list[Piece]) -> None:
-        broken = {m.name for m in self.damage.lost + self.damage.missing}
+        broken = {m.name for m in self.health.lost + self.health.missing}
         lost = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
         if lost:
             self.proposal.record(Shrink(self.gang.key, lost, self.why))
@@ -280,11 +280,11 @@ class Repair:
 
     def _keep_running(self) -> None:
         """Nothing is lost yet: the gang stays on the leaving node until the deadline."""
-        given_up = _held_for(self.gang, self.damage.displaced)
+        given_up = _held_for(self.gang, self.health.displaced)
         if given_up:  # or it would keep them for good where their occupants stay after all
             kept = tuple(hold for hold in self.gang.holds if hold[0] not in given_up)
             self.proposal.record(Hold(self.gang.key, kept, "their occupants stay"))
-        nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.leaving)
+        nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.health.leaving)
         deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
         self.proposal.record(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
 

@@ -140,7 +140,7 @@ def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
         wanted=len(bound),
         free=free,
         refusals=_domain_refusals(proposal, gang, bound[0]),
-        holders=_tenants(proposal, gang, bound[0]),
+        holders=_domain_holders(proposal, gang, bound[0]),
     )
 
 
@@ -152,7 +152,7 @@ def _no_seats(proposal: Proposal, gang: Gang) -> WaitReason:
         wanted=gang.minimum,
         free=min(free, gang.minimum - 1),  # each member may fit alone, but not all together
         refusals=_node_refusals(proposal, gang, unplaced),
-        holders=_neighbours(proposal, gang, unplaced),
+        holders=_rival_holders(proposal, gang, unplaced),
     )
 
 
@@ -291,7 +291,7 @@ def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
     return tuple(Refusal(why, count) for why, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _tenants(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
+def _domain_holders(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
     assert part.island.topology is not None
     counts: Counter[str] = Counter()
     for domain_gangs in proposal.snapshot.domain_gangs[part.island.topology.key].values():
@@ -300,7 +300,7 @@ def _tenants(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holde
     return _holders(proposal, gang, counts)
 
 
-def _neighbours(proposal: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
+def _rival_holders(proposal: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
     """The gangs in seats that the member could use. For an accelerator, only gangs that use it count."""
     asked = {name for name, _ in member.shape.requests if is_accelerator(name)}
     return _seat_holders(proposal, gang, member, asked) or _seat_holders(proposal, gang, member, set())

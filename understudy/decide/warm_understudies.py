@@ -32,9 +32,9 @@ class WarmSeats:
 
     def __init__(self, proposal: Proposal) -> None:
         self._proposal = proposal
-        self._coming = _coming(proposal)
+        self._incoming_members = _incoming_members(proposal)
         self._left: dict[str, dict[str, int]] = {}
-        self._sitting: dict[str, set[str]] = defaultdict(set)  # by gang, the nodes with its understudies
+        self._understudy_nodes: dict[str, set[str]] = defaultdict(set)  # by gang, the nodes with its understudies
 
     def keep(self, gang: Gang) -> bool:
         """Keeps, promotes or dismisses a seated understudy; False where it has no seat yet."""
@@ -68,9 +68,9 @@ class WarmSeats:
         """The member of its gang that gets this seat in this plan and requests the same resources."""
         if gang.started_at is None:
             return ""  # its agent does not know it yet
-        for other in self._coming[gang.warm_for, member.node]:
+        for other in self._incoming_members[gang.warm_for, member.node]:
             if other.shape.requests == member.shape.requests:
-                self._coming[gang.warm_for, member.node].remove(other)
+                self._incoming_members[gang.warm_for, member.node].remove(other)
                 return other.name
         return ""
 
@@ -99,7 +99,7 @@ class WarmSeats:
         return self._left[name]
 
     def _take(self, gang: Gang, shape: Shape, name: str) -> None:
-        self._sitting[gang.warm_for].add(name)
+        self._understudy_nodes[gang.warm_for].add(name)
         if name in self._proposal.snapshot.nodes:
             info = self._free_on(name)
             for what, amount in shape.requests:
@@ -108,7 +108,11 @@ class WarmSeats:
     def _places(self, gang: Gang) -> Iterable[str]:
         """Spares where there are any, else all nodes; those near the gang and its understudies first."""
         proposal = self._proposal
-        near = {label for name in (*self._sitting[gang.warm_for], *self._seats_of(gang)) for label in self._near(name)}
+        near = {
+            label
+            for name in (*self._understudy_nodes[gang.warm_for], *self._seats_of(gang))
+            for label in self._near(name)
+        }
         named = bool(proposal.spares or proposal.policy.spares)
         names = [
             name
@@ -128,7 +132,7 @@ class WarmSeats:
         return any(held.gang.key != gang.warm_for for held in self._proposal.held.get(name, ()))
 
 
-def _coming(proposal: Proposal) -> dict[SeatKey, list[Member]]:
+def _incoming_members(proposal: Proposal) -> dict[SeatKey, list[Member]]:
     """The members that get a seat in this plan, by gang and node."""
     found: dict[SeatKey, list[Member]] = defaultdict(list)
     for action in proposal.actions:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-TELL_AFTER = 0.15  # seconds by which events are late
+EVENT_DELAY = 0.15  # seconds by which events are late
 INITIAL_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)  # of the process that started this one
 _STEPS = 10
 

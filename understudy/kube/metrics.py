@@ -32,7 +32,7 @@ class CycleMetrics:
         self.actions = Counter("understudy_actions_total", "Actions carried out, or begun, by kind.", ["action"])
         self.guards = Counter("understudy_guard_activations_total", "Gangs that a guard began to hold back.", ["guard"])
 
-    def hear(self, cycle: Cycle) -> None:
+    def observe(self, cycle: Cycle) -> None:
         self.snapshot, self.decided_at = cycle.snapshot, self._clock.now()
         self.cycles.add()
         self.plan_seconds.observe(cycle.took)
@@ -73,7 +73,7 @@ def _of_replica(replica: Replica, cluster: CountingClient) -> Iterator[Metric]:
     yield CallbackMetric("understudy_objects", "Objects followed.", lambda: _by_name(cluster.objects), ["resource"])
     yield _total("understudy_pods_bound", "Pods that were given a seat.", lambda: cluster.bound)
     yield _total("understudy_pods_released", "Pods that were told to go.", lambda: cluster.released)
-    yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.status.stumbles)
+    yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.status.interrupted_plans)
     yield _gauge("understudy_incidents_open", "Incidents under way.", lambda: replica.status.incidents)
     yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.status.opened)
 

@@ -33,7 +33,7 @@ from understudy.kube.settings import SCHEDULER_NAME, KubeSettings
 EVICTOR = 0.5  # seconds; Kubernetes' taint manager needs a few hundredths
 BATCH_SECONDS = 0.02  # seconds; here pods arrive and leave one by one, each with its own request
 LOOKS = 3  # proofs that a watch is alive within the greatest age of a view
-TELL_AFTER = 1.5  # seconds; deferrable writes leave the way to urgent ones
+EVENT_DELAY = 1.5  # seconds; deferrable writes leave the way to urgent ones
 _log = logging.getLogger(__name__)
 
 
@@ -61,7 +61,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
             gather=BATCH_SECONDS,
             keep_pods_in=self.lease_namespace,
             evictor=EVICTOR,
-            tell_after=TELL_AFTER,
+            event_delay=EVENT_DELAY,
             events=SeriesEventFormat(self.identity or socket.gethostname()),
         )
 
@@ -98,7 +98,7 @@ async def serve(serving: ServeOptions) -> None:
         permit = WritePermit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
         async with connect(serving.working, permit.check) as client:
             turns, observed = CycleMetrics(clock), CountingClient(client)
-            replica = Replica(FencedClient(observed, permit), clock, leadership, serving.loop, turns.hear)
+            replica = Replica(FencedClient(observed, permit), clock, leadership, serving.loop, turns.observe)
             measured = MetricSources(replica, observed, turns, client.metrics, serving.policy, clock)
             pages = endpoints_of(replica, tuple(metrics_of(measured, heartbeat)), kube.max_view_age, heartbeat)
             async with thread.entered(served(pages, serving.host, serving.port)) as port:

@@ -141,20 +141,20 @@ def with_decision(incident: Incident, decision: IncidentDecision, at: float) -> 
     )
 
 
-def with_progress(incident: Incident, sight: GangProgress, at: float) -> Incident:
+def with_progress(incident: Incident, progress: GangProgress, at: float) -> Incident:
     """The incident with the steps reached so far. It closes when enough members run again, or when the job is gone."""
     if not incident.open:
         return incident
-    if sight.gone:
+    if progress.gone:
         return replace(incident, outcome=IncidentOutcome.ENDED)
     at = _not_before(incident, at)
-    wanted = min(incident.wanted, sight.wanted)
-    whole = not sight.broken and sight.seated >= wanted
-    runs = whole and sight.running >= wanted
+    wanted = min(incident.wanted, progress.wanted)
+    whole = not progress.broken and progress.seated >= wanted
+    runs = whole and progress.running >= wanted
     if incident.decided_at is None:
         # Without a decision the incident closes only when the gang has recovered by itself.
         return replace(incident, running_at=at, outcome=IncidentOutcome.RECOVERED) if runs else incident
-    if incident.victims and incident.victims_out_at is None and (whole or not sight.victims_in):
+    if incident.victims and incident.victims_out_at is None and (whole or not progress.victims_in):
         incident = replace(incident, victims_out_at=at)
     if whole and incident.seated_at is None:
         incident = replace(incident, seated_at=at)

@@ -179,8 +179,8 @@ class ControlProcess(Process):
 
     def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
         settings = settings_of(self.context, EMBEDDED_DEFAULTS)
-        teller = EventRecorder(cluster, RecordWriter(cluster), clock, settings.tell_after)
-        recorder = EventAggregator(teller)
+        recorder = EventRecorder(cluster, RecordWriter(cluster), clock, settings.event_delay)
+        aggregator = EventAggregator(recorder)
         graph = ObjectGraph(cluster, clock)
         collector = GarbageCollector(graph, cluster, clock)
         chance = random.Random(self.context.scenario.noise * 1000 + self.life)
@@ -192,20 +192,20 @@ class ControlProcess(Process):
 
         def look_after(controller: JobController) -> Awaitable[None]:
             return run_controller(
-                JobKindController(controller, ChildWriter(cluster, clock, recorder, chance), clock), cluster
+                JobKindController(controller, ChildWriter(cluster, clock, aggregator, chance), clock), cluster
             )
 
         yield "scheduling", schedule
         for controller in CONTROLLERS:
             if controller.resource.key in self.context.kinds and not self.context.operated:
                 yield controller.resource.kind, partial(look_after, controller)
-        yield "events", teller.run
+        yield "events", recorder.run
         yield "graph", graph.run
         yield collector.name, lambda: run_controller(collector, cluster)
         yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
         yield (
             NodeLifecycleController.name,
-            lambda: run_controller(NodeLifecycleController(cluster, clock, recorder, settings.limits), cluster),
+            lambda: run_controller(NodeLifecycleController(cluster, clock, aggregator, settings.limits), cluster),
         )
         yield "verification of unconfirmed objects", cluster.verify_unconfirmed
 

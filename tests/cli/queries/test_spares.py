@@ -52,8 +52,8 @@ def test_what_becomes_of_spares() -> None:
         "g": "label, kept, cordoned",
         "h": "label, kept, failing again and again",
     }
-    [loan] = list_spares(at)[1].loans
-    assert holder_text(loan) == "Job default/low (priority 1, 2 seats)"
+    [holder] = list_spares(at)[1].holders
+    assert holder_text(holder) == "Job default/low (priority 1, 2 seats)"
     assert spare_figures(list_spares(at)[1]) == {
         "node": "b",
         "domain": "",

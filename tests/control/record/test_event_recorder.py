@@ -46,7 +46,7 @@ def test_only_so_many_are_remembered() -> None:
     buckets = EventRateLimiter(EventRate(at_once=1, every=1000.0))
     for number in range(event_recorder.MAX_BUCKETS + 1):
         assert buckets.take((str(number), ""), 0.0)
-    assert len(buckets._levels) == event_recorder.MAX_BUCKETS
+    assert len(buckets._tokens) == event_recorder.MAX_BUCKETS
     assert buckets.take(("0", ""), 0.0)
     assert not buckets.take((str(event_recorder.MAX_BUCKETS), ""), 0.0)
 
@@ -72,7 +72,7 @@ class RecorderHarness:
         return str(conditions[0].get("message", ""))
 
 
-def tell(scenario: Callable[[RecorderHarness], Awaitable[None]]) -> None:
+def play(scenario: Callable[[RecorderHarness], Awaitable[None]]) -> None:
     async def told() -> None:
         harness = RecorderHarness()
         running = asyncio.create_task(harness.recorder.run())
@@ -86,32 +86,32 @@ def tell(scenario: Callable[[RecorderHarness], Awaitable[None]]) -> None:
 def test_the_same_happening_is_counted_up() -> None:
     async def scenario(harness: RecorderHarness) -> None:
         for _ in range(3):
-            await harness.recorder.tell(harness.about, NEWS)
-        await EventRecorder(harness.cluster, RecordWriter(harness.cluster), harness.clock).tell(
+            await harness.recorder.write(harness.about, NEWS)
+        await EventRecorder(harness.cluster, RecordWriter(harness.cluster), harness.clock).write(
             harness.about, NEWS
         )  # another one, after a restart
-        await harness.recorder.tell(harness.about, EventText("Started", "it runs elsewhere"))
+        await harness.recorder.write(harness.about, EventText("Started", "it runs elsewhere"))
         assert sorted(harness.told()) == [("it runs", 4), ("it runs elsewhere", 1)]
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_an_event_that_was_cleared_away_is_told_anew() -> None:
     async def scenario(harness: RecorderHarness) -> None:
-        await harness.recorder.tell(harness.about, NEWS)
+        await harness.recorder.write(harness.about, NEWS)
         harness.cluster.take_away(harness.cluster.all(EVENTS)[0])
-        await harness.recorder.tell(harness.about, NEWS)
+        await harness.recorder.write(harness.about, NEWS)
         assert harness.told() == [("it runs", 1)]
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_long_messages_are_cut_to_what_kubernetes_takes() -> None:
     async def scenario(harness: RecorderHarness) -> None:
-        await harness.recorder.tell(harness.about, EventText("Started", "x" * 5000))
+        await harness.recorder.write(harness.about, EventText("Started", "x" * 5000))
         assert len(harness.told()[0][0]) == 1024
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> None:
@@ -127,7 +127,7 @@ def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> No
         assert harness.condition() == "two seats are free"
         assert len(harness.told()) == 2
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
@@ -139,7 +139,7 @@ def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
         await harness.clock.let_pass(REPEAT_AFTER)
         assert harness.told() == [("no room", 1)]
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> None:
@@ -156,7 +156,7 @@ def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> Non
         await harness.clock.let_pass(1.0)
         assert harness.cluster.writes == written
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_telling_goes_on_when_the_cluster_answers_again() -> None:
@@ -171,9 +171,9 @@ def test_telling_goes_on_when_the_cluster_answers_again() -> None:
         harness.cluster.before_write = lambda _: None
         await harness.clock.let_pass(3.0)
         assert harness.told() == [("it runs", 1)]
-        assert harness.recorder.quiet
+        assert harness.recorder.idle
 
-    tell(scenario)
+    play(scenario)
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -190,7 +190,7 @@ def test_what_a_server_in_trouble_refused_is_told_later(code: int) -> None:
         await harness.clock.let_pass(3.0)
         assert harness.condition() == "no room"
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_an_event_that_the_cluster_refuses_is_not_written_again() -> None:
@@ -201,9 +201,9 @@ def test_an_event_that_the_cluster_refuses_is_not_written_again() -> None:
         harness.cluster.before_write = refuses
         harness.recorder.event(harness.about, NEWS)
         await harness.clock.let_pass(3.0)
-        assert harness.recorder.quiet
+        assert harness.recorder.idle
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_crowd_is_told_at_a_pace() -> None:
@@ -215,7 +215,7 @@ def test_a_crowd_is_told_at_a_pace() -> None:
         await harness.clock.let_pass(3 * PAUSE)
         assert len(harness.told()) == 40
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
@@ -227,7 +227,7 @@ def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
         assert "conditions" not in another["status"]
         assert await harness.cluster.get(Ref(PODS, "default", "x"))
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_an_unanswered_write_is_replaced_by_a_newer_one_and_not_repeated_late() -> None:
@@ -244,7 +244,7 @@ def test_an_unanswered_write_is_replaced_by_a_newer_one_and_not_repeated_late() 
         assert harness.condition() == "new reason"
         assert harness.told() == [("new reason", 1)]
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_reason_whose_write_was_not_answered_is_forgotten_with_the_rest() -> None:
@@ -260,7 +260,7 @@ def test_a_reason_whose_write_was_not_answered_is_forgotten_with_the_rest() -> N
         await harness.clock.let_pass(3 * REPEAT_AFTER)
         assert harness.told() == []
 
-    tell(scenario)
+    play(scenario)
 
 
 # While something urgent is under way
@@ -352,7 +352,7 @@ def test_where_nothing_is_put_off_an_urgent_write_delays_nothing() -> None:
             await harness.clock.let_pass(PAUSE)
             assert harness.told() == [("it runs", 1)]
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_told() -> None:
@@ -368,7 +368,7 @@ def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_t
         await harness.clock.let_pass(REPEAT_AFTER + 5.0)
         assert harness.condition() == "no room"
 
-    tell(scenario)
+    play(scenario)
 
 
 def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered() -> None:
@@ -390,4 +390,4 @@ def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered()
         await harness.clock.let_pass(2 * REPEAT_AFTER)
         assert harness.condition() == "no room"
 
-    tell(scenario)
+    play(scenario)

@@ -455,9 +455,9 @@ def test_the_order_of_the_objects_does_not_matter(documents: list[Document], cha
 
 
 def test_with_troubles_a_bad_gang_is_set_aside_and_its_seats_count() -> None:
-    troubles = InvalidObjects()
+    invalid_objects = InvalidObjects()
     spoilt = {"annotations": {"understudy.dev/min-members": "some"}}
-    view = viewed(node("n"), job("bad", spoilt), troubles=troubles)
+    view = viewed(node("n"), job("bad", spoilt), invalid_objects=invalid_objects)
     for name, seat in (("bad-x", "n"), ("bad-y", "")):
         view.put(decode(pod(name, seat, {"labels": {"job-name": "bad"}})))
     view.put(decode(pod("good")))
@@ -465,25 +465,27 @@ def test_with_troubles_a_bad_gang_is_set_aside_and_its_seats_count() -> None:
     assert [member.name for member in snapshot.gangs["Job/default/bad"].members()] == ["bad-x"]
     assert not snapshot.gangs["Job/default/bad"].managed
     assert set(snapshot.open) == {"Pod/default/good"}
-    ((about, words),) = troubles.news()
+    ((about, words),) = invalid_objects.news()
     assert about == "Job/default/bad"
     assert "'some' is not a number of members" in words
-    assert list(troubles.news()) == []
+    assert list(invalid_objects.news()) == []
 
     view.put(decode(job("bad")))
     assert view.snapshot(NOW).gangs["Job/default/bad"].managed
-    assert troubles.known == {}
+    assert invalid_objects.known == {}
 
 
 def test_a_bad_gang_without_seats_is_not_there() -> None:
-    view = viewed(pod("x", "", {"annotations": {"understudy.dev/on-preemption": "?"}}), troubles=InvalidObjects())
+    view = viewed(
+        pod("x", "", {"annotations": {"understudy.dev/on-preemption": "?"}}), invalid_objects=InvalidObjects()
+    )
     assert not len(view.snapshot(NOW).gangs)
 
 
 def test_pods_of_a_bad_gang_that_are_leaving_are_counted_as_leaving() -> None:
     going = {"labels": {"job-name": "bad"}, "deletionTimestamp": "2026-01-01T01:00:00Z"}
     spoilt = {"annotations": {"understudy.dev/min-members": "some"}}
-    view = viewed(node("n"), job("bad", spoilt), pod("bad-x", "n", going), troubles=InvalidObjects())
+    view = viewed(node("n"), job("bad", spoilt), pod("bad-x", "n", going), invalid_objects=InvalidObjects())
     assert [m.name for m in view.snapshot(NOW).gangs["Job/default/bad"].leaving] == ["bad-x"]
 
 
@@ -532,9 +534,9 @@ def test_what_is_known_of_a_gang_can_be_asked_for() -> None:
         "spec": {"runtimeRef": {"name": "torch"}},
     }
     view = viewed(RUNTIME, train, jobset_pod("t", "node", 0, 0), pod("x"))
-    speaker = view.job_of("TrainJob/default/t")
-    assert speaker is not None
-    assert speaker.kind == "TrainJob"
+    top_level_job = view.job_of("TrainJob/default/t")
+    assert top_level_job is not None
+    assert top_level_job.kind == "TrainJob"
     assert [each.metadata.name for each in view.pods_of("TrainJob/default/t")] == ["t-node-0-0-x7k2p"]
     assert view.job_of("Pod/default/x") is None
     assert view.pod("default", "x") is not None

@@ -18,7 +18,7 @@ class Seen:
     def __init__(self, lag: float = LAG) -> None:
         self.clock = VirtualClock(MADE_AT)
         watched = WatchedCluster(LeaseClock(self.clock), job_lag=lag)
-        self.view = ClusterView(troubles=InvalidObjects(), watched=watched)
+        self.view = ClusterView(invalid_objects=InvalidObjects(), watched=watched)
 
     def pod(self, index: int, node: str = "", owned: bool = False) -> None:
         labels = {"job-name": "j", "batch.kubernetes.io/job-completion-index": str(index)}

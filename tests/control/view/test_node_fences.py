@@ -30,7 +30,7 @@ class Watched:
     """A node, as the view has it; it is lost, and comes back, when a test says so."""
 
     def __init__(self, **limits: Any) -> None:
-        self.view = ClusterView(troubles=InvalidObjects(), limits=HealthLimits(**limits))
+        self.view = ClusterView(invalid_objects=InvalidObjects(), limits=HealthLimits(**limits))
         self.boot = "first"
         self.uid = "uid-1"
         self.fence: Fence | None = None

@@ -26,7 +26,7 @@ class SkewedCluster:
     def __init__(self, skew: float) -> None:
         self.clock = VirtualClock(MADE_AT)
         self.view = ClusterView(
-            troubles=InvalidObjects(), watched=WatchedCluster(LeaseClock(self.clock), complete=False)
+            invalid_objects=InvalidObjects(), watched=WatchedCluster(LeaseClock(self.clock), complete=False)
         )
         self._skew = skew
         for name in ("a", "b"):
@@ -131,7 +131,7 @@ class Cluster:
 
     def _new_view(self) -> ClusterView:
         leases = LeaseClock(self.clock, one_clock=self.one_clock)
-        view = ClusterView(troubles=InvalidObjects(), watched=WatchedCluster(leases, complete=False))
+        view = ClusterView(invalid_objects=InvalidObjects(), watched=WatchedCluster(leases, complete=False))
         for name in NAMES:
             view.put(decode(node(name)))
         return view
@@ -299,7 +299,7 @@ def test_who_reads_a_dump_takes_it_as_it_is() -> None:
 
 def test_who_looks_once_compares_leases_with_the_newest() -> None:
     """The client's clock may differ from the cluster's, and a pause of all leases is no node's fault."""
-    view = ClusterView(troubles=InvalidObjects())
+    view = ClusterView(invalid_objects=InvalidObjects())
     for name, at in (("a", 0.0), ("b", HOUR + 1), ("c", HOUR + 5)):
         view.put(decode(node(name)))
         view.put(document_of(name, at))

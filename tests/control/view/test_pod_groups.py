@@ -188,9 +188,9 @@ def test_annotations_may_stand_on_the_group() -> None:
 
 
 def test_a_group_that_makes_no_sense_is_a_trouble_of_its_pods_alone() -> None:
-    troubles = InvalidObjects()
+    invalid_objects = InvalidObjects()
     bad = pod_group("g", 1, {"annotations": {"understudy.dev/min-members": "many"}})
-    found = gangs(bad, grouped("a"), grouped("b", "n"), pod("other"), troubles=troubles)
+    found = gangs(bad, grouped("a"), grouped("b", "n"), pod("other"), invalid_objects=invalid_objects)
     assert {key: gang.managed for key, gang in found.items()} == {GROUP: False, "Pod/default/other": True}
 
 

@@ -41,10 +41,10 @@ def test_a_write_is_awaited_until_it_shows(shows: Shows, after: KubeObject | Non
     expectations = Expectations()
     expectations.expect(X, shows, BEFORE, until=10.0)
     assert expectations.open_until(0.0) == 10.0
-    expectations.saw(("Pod", "default", "y"), after)
-    expectations.saw(X, known(resourceVersion="8"))
+    expectations.observed(("Pod", "default", "y"), after)
+    expectations.observed(X, known(resourceVersion="8"))
     assert expectations.open_until(0.0) == 10.0
-    expectations.saw(X, after)
+    expectations.observed(X, after)
     assert expectations.open_until(0.0) is None
 
 
@@ -60,8 +60,8 @@ def test_an_own_write_is_waited_for_without_a_limit() -> None:
     expectations.expect(X, shows_seat("u"), BEFORE)
     assert expectations.open_until(1e9) == math.inf
     assert expectations.names == ["Pod default/x"]
-    assert not expectations.saw(X, BEFORE)
-    assert expectations.saw(X, known("a"))
+    assert not expectations.observed(X, BEFORE)
+    assert expectations.observed(X, known("a"))
     assert expectations.open_until(0.0) is None
 
 
@@ -69,7 +69,7 @@ def test_what_others_announced_is_waited_for_until_a_given_time() -> None:
     expectations = Expectations()
     expectations.expect(X, shows_seat("u"), BEFORE, until=10.0)
     expectations.expect(X, shows_version("u", "9"), BEFORE, until=5.0)
-    expectations.saw(X, BEFORE)
+    expectations.observed(X, BEFORE)
     assert expectations.open_until(7.0) == 10.0
     assert expectations.open_until(10.0) is None
 
@@ -90,10 +90,10 @@ class Aging(FakeCluster):
 def test_it_is_said_when_it_begins_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     cluster = Aging(VirtualClock())
-    sight = ViewAge(cluster, 30.0)
+    observed = ViewAge(cluster, 30.0)
     seen = []
     for cluster.old in (0.0, 30.0, 31.0, 90.0, 5.0, 6.0):
-        seen.append(sight.is_clear())
+        seen.append(observed.is_clear())
     assert seen == [True, True, False, False, True, True]
     assert [record.getMessage() for record in caplog.records] == [
         "the view is 31 s old: nothing is decided until it is fresh again",

@@ -62,7 +62,7 @@ class ClusterObserver:
         self._jobs = jobs
         self._printer = printer
         self._clock = SystemClock()
-        self._view = ClusterView(troubles=InvalidObjects())
+        self._view = ClusterView(invalid_objects=InvalidObjects())
         self._following = Reflector(client, self._clock, self, _SOURCES)
         self._changed = asyncio.Event()
         self._listeners: set[asyncio.Task[None]] = set()

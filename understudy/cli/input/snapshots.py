@@ -78,12 +78,12 @@ def snapshot_of_cluster(
     inputs: InputObjects, settings: Settings, scheduler: str, now: float
 ) -> tuple[Snapshot, list[str]]:
     """The same as the loop makes it: what makes no sense in the cluster is set aside in words; in a file, an error."""
-    troubles = InvalidObjects()
-    view = ClusterView(settings.policy.index, scheduler or None, settings.health, troubles)
+    invalid_objects = InvalidObjects()
+    view = ClusterView(settings.policy.index, scheduler or None, settings.health, invalid_objects)
     for item in inputs.items:
         view.put(item.object)
     made = view.snapshot(now)
-    words = list(troubles.known.values())
+    words = list(invalid_objects.known.values())
     for item in inputs.items if words else ():
         if item.document is not CLUSTER and (mine := [one for one in words if one.startswith(item.object.title)]):
             raise BadInput(f"{item.document.source}: {mine[0]}")

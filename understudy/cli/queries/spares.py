@@ -30,7 +30,7 @@ class Spare(msgspec.Struct, frozen=True):
     by: str
     role: SpareRole
     state: str
-    loans: tuple[SpareHolder, ...]
+    holders: tuple[SpareHolder, ...]
     since: float | None  # when its holders got it, or when it became unfit
     reason: str
 
@@ -86,11 +86,11 @@ def _sources(seen: PlanningState) -> dict[str, _SpareSource]:
 
 def _spare(seen: PlanningState, name: str, role: SpareRole, source: _SpareSource) -> Spare:
     node = seen.snapshot.nodes[name].node
-    loans = tuple(_holders(seen, name))
-    state = why_unfit(seen.snapshot, name, seen.policy, seen.now) or _state(loans)
-    since = min((at for loan in loans if (at := loan.gang.started_at) is not None), default=None)
+    holders = tuple(_holders(seen, name))
+    state = why_unfit(seen.snapshot, name, seen.policy, seen.now) or _state(holders)
+    since = min((at for holder in holders if (at := holder.gang.started_at) is not None), default=None)
     since = node.health.since if not node.usable else since
-    return Spare(name, source.domain, source.by, role, state, loans, since, node.health.cause)
+    return Spare(name, source.domain, source.by, role, state, holders, since, node.health.cause)
 
 
 def _holders(seen: PlanningState, name: str) -> Iterator[SpareHolder]:
@@ -101,12 +101,12 @@ def _holders(seen: PlanningState, name: str) -> Iterator[SpareHolder]:
         yield SpareHolder(gang, len(seats), all(seat.leaving for seat in seats), borrowed)
 
 
-def _state(loans: tuple[SpareHolder, ...]) -> str:
-    if not loans:
+def _state(holders: tuple[SpareHolder, ...]) -> str:
+    if not holders:
         return "free"
-    if all(loan.leaving for loan in loans):
+    if all(holder.leaving for holder in holders):
         return "recalled"
-    return "on loan" if all(loan.borrowed for loan in loans) else "in use"
+    return "on loan" if all(holder.borrowed for holder in holders) else "in use"
 
 
 def _why_missing(seen: PlanningState, share: SpareShare, spares: Mapping[str, SpareRole]) -> str:

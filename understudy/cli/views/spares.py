@@ -15,10 +15,10 @@ _ROLES = {SpareRole.LENDABLE: "lendable", SpareRole.KEPT: "kept"}
 # Words
 
 
-def holder_text(loan: SpareHolder) -> str:
-    seats = f"{loan.seats} seat{'s' * (loan.seats != 1)}"
-    leaving = ", leaving" if loan.leaving else ""
-    return f"{loan.gang.title} (priority {loan.gang.priority}, {seats}{leaving})"
+def holder_text(holder: SpareHolder) -> str:
+    seats = f"{holder.seats} seat{'s' * (holder.seats != 1)}"
+    leaving = ", leaving" if holder.leaving else ""
+    return f"{holder.gang.title} (priority {holder.gang.priority}, {seats}{leaving})"
 
 
 def role_text(spare: Spare) -> str:
@@ -50,20 +50,20 @@ def spare_figures(spare: Spare) -> dict[str, Any]:
         "state": spare.state,
         "since": rfc3339(spare.since) if spare.since is not None else None,
         "reason": spare.reason,
-        "holders": [_holder_figures(loan) for loan in spare.loans],
+        "holders": [_holder_figures(holder) for holder in spare.holders],
     }
 
 
-def _holder_figures(loan: SpareHolder) -> dict[str, Any]:
-    gang = loan.gang
+def _holder_figures(holder: SpareHolder) -> dict[str, Any]:
+    gang = holder.gang
     return {
         "kind": gang.kind,
         "namespace": gang.namespace,
         "name": gang.name,
         "priority": gang.priority,
-        "seats": loan.seats,
-        "onLoan": loan.borrowed,
-        "leaving": loan.leaving,
+        "seats": holder.seats,
+        "onLoan": holder.borrowed,
+        "leaving": holder.leaving,
     }
 
 

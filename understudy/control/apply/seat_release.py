@@ -127,8 +127,8 @@ class SeatRelease(msgspec.Struct, frozen=True):
         member = claims.get(node) or next(iter(claims.values()), gang.name)
         coming = self.context.view.pod(gang.namespace, member)
         known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
-        speaker = coming or self.context.view.job_of(gang.key)
-        related = EventSubject.of(speaker) if speaker is not None else None
+        source = coming or self.context.view.job_of(gang.key)
+        related = EventSubject.of(source) if source is not None else None
         message = f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})"
         return EventText(PREEMPTED, message, related=related)
 

@@ -20,7 +20,7 @@ class TaintEviction:
         self._clock = clock
         self._patience = patience
         self._until: dict[str, float] = {}  # by the pod's uid
-        self._looks: list[float] = []  # when the loop looks whether the pod was deleted
+        self._checks: list[float] = []  # when the loop looks whether the pod was deleted
 
     def wait_until(self, pod: Pod, member: Member, snapshot: Snapshot) -> float | None:
         """Until when the deletion of a pod is left to the taint manager; None if it is not, or not any longer."""
@@ -31,16 +31,16 @@ class TaintEviction:
         until = self._until.setdefault(pod.metadata.uid, now + self._patience)
         if until <= now:
             return None
-        self._looks.append(until)
+        self._checks.append(until)
         return until
 
     def begin(self) -> None:
         """Called before a plan is applied: drops the pods whose time is over."""
         now = self._clock.now()
-        self._looks = [at for at in self._looks if at > now]
+        self._checks = [at for at in self._checks if at > now]
 
     def next_look(self) -> float | None:
-        return min(self._looks, default=None)
+        return min(self._checks, default=None)
 
 
 def _has_unique_name(pod: Pod) -> bool:

@@ -67,7 +67,7 @@ class EventFormat(Protocol):
         """None: no limit."""
         ...
 
-    def alike(self, subject: EventSubject, text: EventText) -> str:
+    def series_key(self, subject: EventSubject, text: EventText) -> str:
         """Equal for occurrences at one object that are counted in one event."""
         ...
 
@@ -100,7 +100,7 @@ class CoreEventFormat(msgspec.Struct, frozen=True):
     def allowance(self) -> EventRate | None:
         return None
 
-    def alike(self, subject: EventSubject, text: EventText) -> str:
+    def series_key(self, subject: EventSubject, text: EventText) -> str:
         return "\n".join((subject.uid, subject.kind, text.reason, text.message))
 
     def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class SeriesEventFormat(msgspec.Struct, frozen=True):
     def allowance(self) -> EventRate | None:
         return RATE
 
-    def alike(self, subject: EventSubject, text: EventText) -> str:
+    def series_key(self, subject: EventSubject, text: EventText) -> str:
         words = text.message
         if subject.kind == "Pod" and text.reason in _WAITING:
             words = _FIGURE.sub("#", words)

@@ -25,17 +25,17 @@ MAX_BUCKETS = 4096  # the bucket that was used longest ago is forgotten first; i
 class EventRateLimiter:
     def __init__(self, allowance: EventRate) -> None:
         self._allowance = allowance
-        self._levels: dict[tuple[str, str], tuple[float, float]] = {}  # tokens left, and when they were counted
+        self._tokens: dict[tuple[str, str], tuple[float, float]] = {}  # tokens left, and when they were counted
 
     def take(self, key: tuple[str, str], now: float) -> bool:
         """Whether a token was left."""
         full = float(self._allowance.at_once)
-        left, since = self._levels.pop(key, (full, now))
+        left, since = self._tokens.pop(key, (full, now))
         left = min(full, left + max(0.0, now - since) / self._allowance.every)
         taken = left >= 1.0
-        self._levels[key] = (left - 1.0 if taken else left, now)
-        if len(self._levels) > MAX_BUCKETS:
-            del self._levels[next(iter(self._levels))]
+        self._tokens[key] = (left - 1.0 if taken else left, now)
+        if len(self._tokens) > MAX_BUCKETS:
+            del self._tokens[next(iter(self._tokens))]
         return taken
 
 
@@ -55,7 +55,7 @@ class _Conditions(msgspec.Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _PodConditions(msgspec.Struct, frozen=True):
     """The part of a pod that shows what was written before."""
 
     status: _Conditions = _Conditions()
@@ -88,7 +88,7 @@ class EventRecorder:
         self._wait_messages: dict[str, tuple[str, float]] = {}  # by uid: the last reason written, and when
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         """Whether no write is due now."""
         now = self._clock.now()
         return not self._writes_under_way and not any(due <= now for due, _ in self._waiting.values())
@@ -105,7 +105,7 @@ class EventRecorder:
     # Written later, in the background
 
     def event(self, subject: EventSubject, text: EventText) -> None:
-        self._later((subject, text), self._clock.now() + self._delay, lambda: self.tell(subject, text))
+        self._later((subject, text), self._clock.now() + self._delay, lambda: self.write(subject, text))
 
     def record_wait(self, subject: EventSubject, message: str, gated: bool = False) -> None:
         """A pod, or a job without pods, waits. The reason is written if it has changed. Most pods wait for less than
@@ -178,13 +178,13 @@ class EventRecorder:
 
     # Written at once
 
-    async def tell(self, subject: EventSubject, text: EventText) -> None:
+    async def write(self, subject: EventSubject, text: EventText) -> None:
         """Writes an event. If the same has happened before, raises the count of the existing event."""
         now, form = self._clock.now(), self._form
         if self._buckets is not None and not self._buckets.take((subject.uid or subject.name, text.reason), now):
             _log.debug("not told, there was too much of it: %s %s: %s", subject.kind, subject.name, text.reason)
             return
-        ref = Ref(form.resource, subject.namespace or "default", _event_name(subject, form.alike(subject, text)))
+        ref = Ref(form.resource, subject.namespace or "default", _event_name(subject, form.series_key(subject, text)))
         event = form.new(ref.name, subject, text, now)
         count = self._counts.get(ref.name, 0)
         if count == 0:
@@ -236,15 +236,17 @@ class EventRecorder:
         known = subject.uid in self._wait_messages
         self._wait_messages[subject.uid] = (message, self._clock.now())
         if subject.kind != "Pod":
-            await self.tell(subject, EventText("Waiting", message, warning=True))
+            await self.write(subject, EventText("Waiting", message, warning=True))
         elif known or not await self._shows_already(subject, message):
             status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
             await self._writer.update_pod_status(Ref(PODS, subject.namespace, subject.name), subject.uid, status)
-            await self.tell(subject, EventText("FailedScheduling", message, warning=True))
+            await self.write(subject, EventText("FailedScheduling", message, warning=True))
 
     async def _shows_already(self, subject: EventSubject, message: str) -> bool:
         """Whether the pod shows the same already, written by an earlier scheduler: a restart repeats nothing."""
-        pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, subject.namespace, subject.name)), type=_Told)
+        pod = msgspec.json.decode(
+            await self._cluster.get(Ref(PODS, subject.namespace, subject.name)), type=_PodConditions
+        )
         return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
 
 
@@ -258,6 +260,6 @@ def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
     }
 
 
-def _event_name(subject: EventSubject, alike: str) -> str:
+def _event_name(subject: EventSubject, series_key: str) -> str:
     """The same name for the same occurrence at the same object, so that it can be counted."""
-    return f"{subject.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"
+    return f"{subject.name[:200]}.{hashlib.blake2b(series_key.encode(), digest_size=8).hexdigest()}"

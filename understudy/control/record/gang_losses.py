@@ -36,7 +36,7 @@ def is_ours(gang: Gang) -> bool:
     return gang.managed and not gang.infrastructure
 
 
-def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
+def planned_losses(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
     """By gang, what a plan moves ahead of a loss, or replaces after the pods are gone."""
     found: dict[str, GangLoss] = {}
     for action in plan.actions:
@@ -88,7 +88,7 @@ def broken_nodes(snapshot: Snapshot, lost: Collection[str], nodes: tuple[str, ..
     return {*lost, *leaving} if leaving else lost
 
 
-def sits_on(snapshot: Snapshot, gangs: tuple[str, ...], nodes: set[str]) -> bool:
+def has_pods_on(snapshot: Snapshot, gangs: tuple[str, ...], nodes: set[str]) -> bool:
     """Whether any of these gangs still has a seat on these nodes."""
     found = (snapshot.gangs.get(key) for key in gangs)
     return any(m.node in nodes for gang in found if gang for m in (*gang.seated(), *gang.leaving))

@@ -47,7 +47,7 @@ class IncidentRecords:
         self._kept: dict[Name, Incident] = {}  # as the cluster shows them
         self._new: dict[Name, Incident] = {}  # changes to be written
         self._due: dict[Name, float] = {}
-        self.looked = asyncio.Event()  # the incidents of earlier loops are known, if the cluster can be read
+        self.loaded = asyncio.Event()  # the incidents of earlier loops are known, if the cluster can be read
         self._served = asyncio.Event()  # the cluster serves the kind and has listed all incidents
         self._more = asyncio.Event()
         self._writing: set[Name] = set()  # two writes of one incident never run at the same time
@@ -55,7 +55,7 @@ class IncidentRecords:
         self._writes = False  # False while another loop leads: its incidents are only read
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         """Whether no write is pending."""
         now = self._clock.now()
         return not self._writing and not (self._served.is_set() and any(due <= now for due in self._due.values()))
@@ -74,7 +74,7 @@ class IncidentRecords:
         self._due.setdefault(name, self._clock.now() + WRITE_DELAY)
         self._more.set()
 
-    def hurry(self, incident: Incident) -> None:
+    def write_at_once(self, incident: Incident) -> None:
         """The write begins now, before all others that have not begun."""
         name = _name_of(incident)
         if name not in self._due:
@@ -114,14 +114,14 @@ class IncidentRecords:
                 self._forget_oldest()
             except Unreachable as error:
                 _log.warning("cannot follow %s: %s", INCIDENTS.key, error)
-            self.looked.set()
+            self.loaded.set()
             self._served.clear()
             self._kept.clear()
             await self._clock.sleep(pause)
 
     def _heard(self, change: ChangeType, raw: bytes) -> None:
         if change is ChangeType.SYNCED:
-            self.looked.set()
+            self.loaded.set()
             self._served.set()
             self._more.set()
             return

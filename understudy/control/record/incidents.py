@@ -7,7 +7,14 @@ import msgspec
 
 from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.control.record.event_recorder import EventRecorder
-from understudy.control.record.gang_losses import broken_nodes, decisions, foreseen, losses, lost_rooms, sits_on
+from understudy.control.record.gang_losses import (
+    broken_nodes,
+    decisions,
+    has_pods_on,
+    losses,
+    lost_rooms,
+    planned_losses,
+)
 from understudy.control.record.incident_records import IncidentRecords, IncidentStore
 from understudy.control.view.cluster_view import ClusterView
 from understudy.kinds.gangs.lone_pod import is_live
@@ -113,7 +120,7 @@ class IncidentTracker:
         """Called with the plan, before it is applied. Returns whether an incident has to be written before the plan's
         own writes; the loop does not wait for the answer."""
         now, hurried = self._clock.now(), False
-        for gang, loss in foreseen(snapshot, plan).items():
+        for gang, loss in planned_losses(snapshot, plan).items():
             if pods_key(gang) not in self._tracked:
                 self._lost(snapshot, gang, loss, now)
         helped = {action.gang for action in plan.actions if not isinstance(action, Wait | Grow)}
@@ -126,7 +133,7 @@ class IncidentTracker:
                 # What a later loop could not find out from the cluster is written at once, everything else after the
                 # members are bound.
                 if _is_only_in_memory(decision, snapshot.gangs[gang]) and not self.records.has(tracked.incident):
-                    self.records.hurry(tracked.incident)
+                    self.records.write_at_once(tracked.incident)
                     hurried = True
         return hurried
 
@@ -230,7 +237,7 @@ class IncidentTracker:
             bound = after.seated_at is not None and tracked.incident.seated_at is None
             self._change(tracked, after)
             if bound and not self.records.has(after):
-                self.records.hurry(after)
+                self.records.write_at_once(after)
         else:
             self._close(key, tracked, after)
 
@@ -242,7 +249,7 @@ class IncidentTracker:
     def _close(self, key: str, tracked: OpenIncident, after: Incident) -> None:
         del self._tracked[key]
         self.records.put(after)
-        self.records.hurry(after)
+        self.records.write_at_once(after)
         if after.outcome is not IncidentOutcome.ENDED:
             self._record(after, EventText(RECOVERED, recovery_message(after, tracked.pods_seen.running)))
 
@@ -270,7 +277,7 @@ def _is_only_in_memory(decision: IncidentDecision, gang: Gang) -> bool:
 
 def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
     """Whether a victim still has a seat that is meant for a member."""
-    return bool(incident.victims) and sits_on(snapshot, incident.victims, {move.to_node for move in incident.moves})
+    return bool(incident.victims) and has_pods_on(snapshot, incident.victims, {move.to_node for move in incident.moves})
 
 
 def recovery_message(incident: Incident, running: int) -> str:

@@ -82,7 +82,7 @@ class JobFailures:
     def _counts(self, pod: Pod, gang: Gang, snapshot: Snapshot) -> bool:
         """Whether the pod failed by itself, and not in a failure of the gang that was counted before."""
         room = snapshot.nodes.get(pod.spec.node_name)
-        if room is None or not room.node.usable or _is_hurt(gang, snapshot):
+        if room is None or not room.node.usable or _has_lost_members(gang, snapshot):
             return False
         attempt, began = self._attempts.get(gang.key), seconds(pod.status.start_time) or 0.0
         if (attempt and pod.metadata.uid in attempt.pods) or any(at > began + 1.0 for at in gang.failures):
@@ -118,6 +118,6 @@ class JobFailures:
             _log.debug("not written down that %s failed: %s", job.title, error)
 
 
-def _is_hurt(gang: Gang, snapshot: Snapshot) -> bool:
+def _has_lost_members(gang: Gang, snapshot: Snapshot) -> bool:
     """Whether the gang has lost a node, is about to lose one, or is being repaired."""
     return bool(gang.holds) or any(m.node in snapshot.unhealthy for m in (*gang.seated(), *gang.leaving))

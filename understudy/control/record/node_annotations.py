@@ -37,7 +37,7 @@ class NodeFailures:
         self._writing = False
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         return not self._notes and not self._writing
 
     def see(self, snapshot: Snapshot, now: float) -> None:
@@ -112,7 +112,7 @@ class FenceAnnotations:
         self._more = asyncio.Event()
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         return self._due is None
 
     def see(self, now: float) -> None:

@@ -43,21 +43,21 @@ class WatchedCluster(NamedTuple):
 class ClusterView:
     """Keeps the objects. A snapshot costs what changed since the last one; without changes it is the same snapshot.
 
-    With `troubles`, invalid objects are recorded there and do not stop the others. With `arrivals`, the objects come
-    from watches: a lease expires while other nodes renew theirs."""
+    With `invalid_objects`, invalid objects are recorded there and do not stop the others. With `watched`, the objects
+    come from watches: a lease expires while other nodes renew theirs."""
 
     def __init__(
         self,
         index: Iterable[str] = (),
         scheduler_name: str | None = None,
         limits: HealthLimits = DEFAULT_LIMITS,
-        troubles: InvalidObjects | None = None,
+        invalid_objects: InvalidObjects | None = None,
         watched: WatchedCluster | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
         self._context.surroundings.complete = watched is not None and watched.complete
-        self._gangs = GangIndex(self._context, troubles, watched.job_lag if watched is not None else 0.0)
-        self._nodes = NodeIndex(limits, troubles, watched.leases if watched is not None else None)
+        self._gangs = GangIndex(self._context, invalid_objects, watched.job_lag if watched is not None else 0.0)
+        self._nodes = NodeIndex(limits, invalid_objects, watched.leases if watched is not None else None)
         self._budgets = DisruptionBudgets()
         self._context_stale = False
         self._snapshot = Snapshot.of(index=index)
@@ -124,7 +124,7 @@ class ClusterView:
 
     def job_of(self, gang: str) -> Workload | None:
         """The job of the gang; None for lone pods, and for pods whose job is not known."""
-        return self._gangs.group(gang).speaker
+        return self._gangs.group(gang).top_level_job
 
     def node(self, name: str) -> Node | None:
         return self._nodes.get(name)

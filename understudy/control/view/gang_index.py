@@ -34,19 +34,19 @@ PodName = tuple[str, str]  # (namespace, name)
 class GangIndex:
     """The gangs of the cluster. `changes` forms the changed ones again.
 
-    With `troubles`, an invalid gang is recorded there and only its seats count; without, it is an error."""
+    With `invalid_objects`, an invalid gang is recorded there and only its seats count; without, it is an error."""
 
-    def __init__(self, context: Context, troubles: InvalidObjects | None = None, job_lag: float = 0.0) -> None:
+    def __init__(self, context: Context, invalid_objects: InvalidObjects | None = None, job_lag: float = 0.0) -> None:
         self._context = context
-        self._troubles = troubles
+        self._invalid_objects = invalid_objects
         self._unseen_jobs = UnseenJobs(job_lag)
         self._groups: dict[str, GangParts] = {}
         self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
         self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups with pods that do not exist yet
         self._entries: dict[PodName, GangPod] = {}
-        self._rolls = PodGroupIndex()
+        self._pod_groups = PodGroupIndex()
         self._dirty: dict[str, None] = {}
-        self._emptied: set[str] = set()  # groups that lost an object, and may be empty
+        self._maybe_empty: set[str] = set()  # groups that lost an object, and may be empty
         self.looked_at = False  # whether a gang was formed yet
 
     def pods(self) -> Iterator[Pod]:
@@ -76,8 +76,8 @@ class GangIndex:
         group = group_of(pod, own)
         entry = self._entries.get(home)
         if group is not None or (entry is not None and entry.group is not None):
-            self._enroll(home, group, own)
-        ref = own if group is None else self._rolls.ref(group, own)
+            self._set_group(home, group, own)
+        ref = own if group is None else self._pod_groups.ref(group, own)
         if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
             if not is_unchanged(pod, entry.pod):
                 entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
@@ -98,7 +98,7 @@ class GangIndex:
             self._drop(entry)
             self._book_claims(home, entry.pod, None)
             if entry.group is not None:
-                self._enroll(home, None, entry.own)
+                self._set_group(home, None, entry.own)
 
     def _book_claims(self, home: PodName, before: Pod | None, now: Pod | None) -> None:
         """Most pods have no claims."""
@@ -113,23 +113,23 @@ class GangIndex:
                 self._claimants.setdefault((home[0], claim), set()).add(home)
 
     def put_group(self, group: AnyGroup) -> None:
-        self._touch(self._rolls.put(group))
+        self._touch(self._pod_groups.put(group))
 
     def remove_group(self, group: AnyGroup) -> None:
-        self._touch(self._rolls.remove(group))
+        self._touch(self._pod_groups.remove(group))
 
     def _touch(self, pods: Iterable[PodName]) -> None:
         for home in pods:
             self._dirty[self._entries[home].ref.key] = None
 
-    def _enroll(self, home: PodName, group: GroupRef | None, own: GangRef) -> None:
+    def _set_group(self, home: PodName, group: GroupRef | None, own: GangRef) -> None:
         """A pod that joins or leaves a group may make it a gang of its own, or a part of the job's again: the other
         pods change their gang too."""
-        for other in self._rolls.enroll(home, group, own):
+        for other in self._pod_groups.set_group(home, group, own):
             entry = self._entries[other]
             assert entry.group is not None
             self._drop(entry)
-            entry.ref, entry.seen = self._rolls.ref(entry.group, entry.own), None
+            entry.ref, entry.seen = self._pod_groups.ref(entry.group, entry.own), None
             self._add(entry)
 
     def put_job(self, job: Workload) -> None:
@@ -169,7 +169,7 @@ class GangIndex:
         else:
             group.job = group.made = None
         self._dirty[key] = None
-        self._emptied.add(key)
+        self._maybe_empty.add(key)
 
     def touch_all(self) -> None:
         """After a change that may affect all gangs: all are formed again, if any was formed yet."""
@@ -198,7 +198,7 @@ class GangIndex:
         self._dirty.update(dict.fromkeys(self._unseen_jobs.due(now)))
         for key in self._dirty:
             group = self._groups[key]
-            gang = self._understood(key, group, now)
+            gang = self._formed(key, group, now)
             if gang is not group.gang and (group.gang is None or gang != group.gang):
                 changed[key] = gang
         return changed
@@ -213,13 +213,13 @@ class GangIndex:
             group.gang = gang
             waiting = self._unfinished.setdefault(_namespace(key), set())
             (waiting.add if group.is_unfinished else waiting.discard)(key)
-        for key in self._emptied:
+        for key in self._maybe_empty:
             group = self._groups[key]
-            if not (group.entries or group.lent) and group.speaker is None and group.made is None:
+            if not (group.entries or group.lent) and group.top_level_job is None and group.made is None:
                 del self._groups[key]
                 self._unfinished.get(_namespace(key), set()).discard(key)
                 self._unseen_jobs.claimed(key)
-        self._emptied.clear()
+        self._maybe_empty.clear()
         self._dirty = {}
         return gone
 
@@ -243,28 +243,28 @@ class GangIndex:
         del entries[next(i for i, other in enumerate(entries) if other is entry)]
         group.passed_over = False
         self._dirty[entry.ref.key] = None
-        self._emptied.add(entry.ref.key)
+        self._maybe_empty.add(entry.ref.key)
 
     def _count_for_other_gang(self, entry: GangPod, count: int) -> None:
         """Records on a job how many of its pods count for another gang."""
         if entry.own.key != entry.ref.key and entry.own.kind != "Pod":
             self._group(entry.own.key).lent += count
-            self._emptied.add(entry.own.key)
+            self._maybe_empty.add(entry.own.key)
 
-    def _understood(self, key: str, group: GangParts, now: float) -> Gang | None:
+    def _formed(self, key: str, group: GangParts, now: float) -> Gang | None:
         try:
-            gang = self._made(group)
+            gang = self._form(group)
             if group.is_stray:
                 gang = self._unseen_jobs.with_awaited_job(key, gang, self._is_owned(group), now)
             else:
                 self._unseen_jobs.claimed(key)
         except BadObject as error:
-            if self._troubles is None:
+            if self._invalid_objects is None:
                 raise
-            self._troubles.found(key, error)
+            self._invalid_objects.found(key, error)
             return gang_of_invalid_job(((entry.pod, entry.ref) for entry in group.entries), self._context)
-        if self._troubles is not None:
-            self._troubles.over(key)
+        if self._invalid_objects is not None:
+            self._invalid_objects.over(key)
         if group.passed_over and gang is not None:
             if gang.seated():
                 return msgspec.structs.replace(gang, stalled=True)
@@ -279,13 +279,13 @@ class GangIndex:
             owner = entry.pod.metadata.controller
             if owner is not None and owner.kind in KINDS:
                 known = self._groups.get(pods_key(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
-                if known is None or known.speaker is None:
+                if known is None or known.top_level_job is None:
                     return True
         return False
 
-    def _made(self, group: GangParts) -> Gang | None:
+    def _form(self, group: GangParts) -> Gang | None:
         entries = group.entries
-        job = group.speaker if not group.lent else None
+        job = group.top_level_job if not group.lent else None
         if len(entries) == 1 and entries[0].group is None:
             entry = entries[0]
             if job is None and entry.ref.kind == "Pod":
@@ -293,9 +293,9 @@ class GangIndex:
             if isinstance(job, Job) and is_live(entry.pod) and is_plain_single(job):
                 created = seconds(job.metadata.creation_timestamp) or 0.0
                 return gang_of_one(entry.pod, entry.ref, created, self._context)
-        seen = self._sightings(group)
+        seen = self._observed_pods(group)
         if entries and entries[0].ref.kind == POD_GROUP and (named := entries[0].group) is not None:
-            return group_gang(self._rolls.definition(named), seen, self._context)
+            return group_gang(self._pod_groups.definition(named), seen, self._context)
         if isinstance(job, TrainJob) and group.made is not None:
             job = trainjob.from_made_jobset(job, group.made)
         if job is not None:
@@ -308,12 +308,12 @@ class GangIndex:
         found = {}
         for entry in entries:
             if entry.group is not None:
-                definition = self._rolls.definition(entry.group)
+                definition = self._pod_groups.definition(entry.group)
                 if entry.group.binding or not definition.absent:
                     found[entry.ref.island] = definition
         return found
 
-    def _sightings(self, group: GangParts) -> list[ObservedPod]:
+    def _observed_pods(self, group: GangParts) -> list[ObservedPod]:
         found = []
         for entry in group.entries:
             if entry.seen is None:

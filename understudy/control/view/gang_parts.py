@@ -39,12 +39,12 @@ class GangParts(msgspec.Struct, gc=False):
     gang: Gang | None = None  # as it was returned last
 
     @property
-    def speaker(self) -> Workload | None:
+    def top_level_job(self) -> Workload | None:
         return self.train_job or self.job
 
     @property
     def is_stray(self) -> bool:
-        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", POD_GROUP)
+        return self.top_level_job is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", POD_GROUP)
 
     @property
     def is_unfinished(self) -> bool:
@@ -65,7 +65,7 @@ class PassedOver(NamedTuple):
 
     def still_holds(self, parts: GangParts) -> bool:
         """False when a pod was created or deleted since, or the job changed its spec."""
-        return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries), parts.speaker)
+        return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries), parts.top_level_job)
 
 
 class UnseenJobs:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from understudy.control.view.node_health import HealthFinding, graver
+from understudy.control.view.node_health import HealthFinding, is_worse
 from understudy.decide.describe import until_clause
 from understudy.kinds.annotations import FENCED, format_fence, read_fence
 from understudy.model.nodes import Fence, Health, Verdict
@@ -122,7 +122,7 @@ def _held_back(fence: Fence, finding: HealthFinding, over_at: float) -> HealthFi
     cause = f"held back{until_clause(over_at).lstrip(',')}: pods that were force-deleted there may still run"
     health = Health(Verdict.SUSPECT, cause, fence.at)
     changes_at = over_at if finding.changes_at is None else min(over_at, finding.changes_at)
-    return HealthFinding(health if graver(health, finding.health) else finding.health, changes_at)
+    return HealthFinding(health if is_worse(health, finding.health) else finding.health, changes_at)
 
 
 def _grace(pod: Pod) -> int:

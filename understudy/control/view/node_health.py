@@ -123,7 +123,7 @@ def examine_node(node: Node, beat: Heartbeat | None, now: float, limits: HealthL
     worst, soonest = HEALTHY, None
     for signal in SIGNALS:
         for health, changes_at in signal(case):
-            if graver(health, worst):
+            if is_worse(health, worst):
                 worst = health
             if changes_at is not None and (soonest is None or changes_at < soonest):
                 soonest = changes_at
@@ -139,7 +139,7 @@ def is_silent(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimi
     return any(found.health.verdict is Verdict.LOST for found in lease_age(NodeCheck(node, beat, now, limits)))
 
 
-def graver(one: Health, other: Health) -> bool:
+def is_worse(one: Health, other: Health) -> bool:
     if _GRAVITY[one.verdict] != _GRAVITY[other.verdict]:
         return _GRAVITY[one.verdict] > _GRAVITY[other.verdict]
     if one.verdict is Verdict.LEAVING and one.deadline is not None:

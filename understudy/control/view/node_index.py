@@ -67,15 +67,15 @@ def without_our_words(node: objects.Node) -> objects.Node:
 class NodeIndex:
     """The nodes of the cluster. `changes` updates those that changed, or that time has changed.
 
-    With `troubles`, an invalid node is recorded there and gets no new seats; without, it is an error. With `arrivals`,
-    leases are judged by the renewals of all nodes, as in a live cluster."""
+    With `invalid_objects`, an invalid node is recorded there and gets no new seats; without, it is an error. With
+    `lease_clock`, leases are judged by the renewals of all nodes, as in a live cluster."""
 
     def __init__(
-        self, limits: HealthLimits, troubles: InvalidObjects | None = None, arrivals: LeaseClock | None = None
+        self, limits: HealthLimits, invalid_objects: InvalidObjects | None = None, lease_clock: LeaseClock | None = None
     ) -> None:
         self._limits = limits
-        self._troubles = troubles
-        self._lease_ages = NodeLeases(limits, arrivals) if arrivals is not None else None
+        self._invalid_objects = invalid_objects
+        self._node_leases = NodeLeases(limits, lease_clock) if lease_clock is not None else None
         self._fences = NodeFences(limits.return_margin)
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
@@ -110,7 +110,7 @@ class NodeIndex:
         if node is None or obj is None:
             return
         if name in self._dirty:  # the loss may have been reported just before
-            node, _ = self._made(obj, self._now)
+            node, _ = self._form(obj, self._now)
         fence = self.fence_wanted(name, [pod]) if node.health.verdict is Verdict.LOST else None
         if fence is not None:
             self.fence(name, fence)
@@ -135,8 +135,8 @@ class NodeIndex:
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
-        if self._lease_ages is not None:
-            self._lease_ages.hear(lease)
+        if self._node_leases is not None:
+            self._node_leases.observe(lease)
         old = self._leases.get(name)
         self._leases[name] = lease
         self._newest = max(self._newest, seconds(lease.spec.renew_time) or 0.0)
@@ -148,8 +148,8 @@ class NodeIndex:
         name = lease.metadata.name
         if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
             del self._leases[name]
-            if self._lease_ages is not None:
-                self._lease_ages.forget(name)
+            if self._node_leases is not None:
+                self._node_leases.forget(name)
             if name in self._objects:
                 self._dirty[name] = None
 
@@ -164,7 +164,7 @@ class NodeIndex:
                 if name in self._nodes:
                     gone.append(name)
                 continue
-            node, changes_at = self._made(obj, now)
+            node, changes_at = self._form(obj, now)
             self._wake(name, changes_at)
             if node != self._nodes.get(name):
                 fresh[name] = node
@@ -184,24 +184,24 @@ class NodeIndex:
         """When time alone may change a verdict."""
         return self._clock[0][0] if self._clock else None
 
-    def _made(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
+    def _form(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
         try:
             health, changes_at = self._examined(obj, now)
             node = node_of(obj, health, self._limits.spot_labels)
         except BadObject as error:
-            if self._troubles is None:
+            if self._invalid_objects is None:
                 raise
-            self._troubles.found(obj.title, error)
+            self._invalid_objects.found(obj.title, error)
             plain = without_our_words(obj)
             health, changes_at = self._examined(plain, now)
             return node_of(plain, health, self._limits.spot_labels), changes_at
-        if self._troubles is not None:
-            self._troubles.over(obj.title)
+        if self._invalid_objects is not None:
+            self._invalid_objects.over(obj.title)
         return node, changes_at
 
     def _examined(self, obj: objects.Node, now: float) -> HealthFinding:
         name = obj.metadata.name
-        beat = self._lease_ages.of(name, now) if self._lease_ages is not None else self._heartbeat(name, now)
+        beat = self._node_leases.of(name, now) if self._node_leases is not None else self._heartbeat(name, now)
         finding, silent = examine_node(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
         return self._fences.with_fence(obj, finding, silent, now)
 
@@ -209,7 +209,7 @@ class NodeIndex:
         """A command that reads a live cluster once does not know the cluster's clock: leases are judged against the
         newest one. In a dump they are as old as their times say."""
         lease = self._leases.get(name)
-        if lease is None or self._troubles is None:
+        if lease is None or self._invalid_objects is None:
             return heartbeat(lease)
         return heartbeat(lease, now - self._newest - renewal_interval(lease))
 
@@ -233,7 +233,7 @@ class NodeIndex:
             if obj is None:
                 continue
             # If the lease was renewed since, only the time of the next look changes.
-            node, changes_at = self._made(obj, now)
+            node, changes_at = self._form(obj, now)
             known = self._nodes.get(name)
             if known is not None and node.health == known.health:
                 self._wake(name, changes_at)

@@ -27,37 +27,37 @@ class GroupMembers(msgspec.Struct):
 
 class PodGroupIndex:
     def __init__(self) -> None:
-        self._rolls: dict[GroupName, GroupMembers] = {}
+        self._groups: dict[GroupName, GroupMembers] = {}
         self._of: dict[PodName, GroupName] = {}
         self._objects: dict[tuple[str, str, str], AnyGroup] = {}  # by API group, namespace and name
 
-    def enroll(self, pod: PodName, group: GroupRef | None, own: GangRef) -> list[PodName]:
+    def set_group(self, pod: PodName, group: GroupRef | None, own: GangRef) -> list[PodName]:
         """Records the group of a pod; None removes it. Returns the other pods of those groups whose gang changes
         because of it."""
         touched = {name for name in (self._of.get(pod), _group_name(group)) if name is not None}
-        before = {name: roll.is_a_gang for name in touched if (roll := self._rolls.get(name)) is not None}
+        before = {name: entry.is_a_gang for name in touched if (entry := self._groups.get(name)) is not None}
         if (old := self._of.pop(pod, None)) is not None:
             self._remove_member(pod, old)
         if (new := _group_name(group)) is not None:
-            roll = self._rolls.setdefault(new, GroupMembers())
-            roll.members[pod] = own.key
-            roll.owners[own.key] += 1
+            entry = self._groups.setdefault(new, GroupMembers())
+            entry.members[pod] = own.key
+            entry.owners[own.key] += 1
             self._of[pod] = new
-        turned = [name for name in before if name in self._rolls and self._rolls[name].is_a_gang != before[name]]
-        return [other for name in turned for other in self._rolls[name].members if other != pod]
+        turned = [name for name in before if name in self._groups and self._groups[name].is_a_gang != before[name]]
+        return [other for name in turned for other in self._groups[name].members if other != pod]
 
     def _remove_member(self, pod: PodName, name: GroupName) -> None:
-        roll = self._rolls[name]
-        own = roll.members.pop(pod)
-        roll.owners[own] -= 1
-        if not roll.owners[own]:
-            del roll.owners[own]
-        if not roll.members:
-            del self._rolls[name]
+        entry = self._groups[name]
+        own = entry.members.pop(pod)
+        entry.owners[own] -= 1
+        if not entry.owners[own]:
+            del entry.owners[own]
+        if not entry.members:
+            del self._groups[name]
 
     def ref(self, group: GroupRef, own: GangRef) -> GangRef:
         """The gang that a pod of this group counts for."""
-        if not self._rolls[group.namespace, group.name].is_a_gang:
+        if not self._groups[group.namespace, group.name].is_a_gang:
             return own
         return GangRef(group.key, POD_GROUP, group.namespace, group.name, group.name, own.slot)
 
@@ -75,13 +75,13 @@ class PodGroupIndex:
             self._objects.pop(key, None)
         else:
             self._objects[key] = now
-        roll = self._rolls.get((meta.namespace, meta.name))
-        return roll.members if roll is not None else ()
+        entry = self._groups.get((meta.namespace, meta.name))
+        return entry.members if entry is not None else ()
 
     def definition(self, group: GroupRef) -> GroupDefinition:
         """Raises BadObject if the group's object is invalid."""
-        if group.said is not None:
-            return group.said
+        if group.definition is not None:
+            return group.definition
         found = self._objects.get((group.api, group.namespace, group.name))
         return GroupDefinition(group.title, absent=True) if found is None else definition_of(found)
 

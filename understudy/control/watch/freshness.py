@@ -32,7 +32,7 @@ class Expectations:
         if not shows(known):
             self._awaited.setdefault(name, []).append(Expectation(shows, until))
 
-    def saw(self, name: Name, obj: KubeObject | None) -> bool:
+    def observed(self, name: Name, obj: KubeObject | None) -> bool:
         """Returns whether this object was waited for."""
         awaited = self._awaited.get(name)
         if awaited is None:

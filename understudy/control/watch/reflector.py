@@ -102,7 +102,7 @@ class Reflector:
         self._reader = reader
         self._sources = tuple(sources)
         self._unsynced = set(self._sources)
-        self._complaints: dict[Resource, str] = {}
+        self._logged_errors: dict[Resource, str] = {}
         self.synced = asyncio.Event()
 
     @property
@@ -125,9 +125,9 @@ class Reflector:
                 except Refused as error:
                     absent += error.code == HTTPStatus.NOT_FOUND
                     if error.code != HTTPStatus.NOT_FOUND or not source.optional:
-                        self._complain(resource, error)
+                        self._log_new_error(resource, error)
                 except Unreachable as error:
-                    self._complain(resource, error)
+                    self._log_new_error(resource, error)
             if source.optional and absent == len(source.versions):
                 self._forget(known, known)
                 self._has_synced(source)
@@ -135,10 +135,10 @@ class Reflector:
             else:
                 await self._clock.sleep(RETRY)
 
-    def _complain(self, resource: Resource, error: Exception) -> None:
+    def _log_new_error(self, resource: Resource, error: Exception) -> None:
         """Logs once until the resource is followed again: most likely the next attempt fails in the same way."""
-        if self._complaints.get(resource) != str(error):
-            self._complaints[resource] = str(error)
+        if self._logged_errors.get(resource) != str(error):
+            self._logged_errors[resource] = str(error)
             _log.warning("cannot follow %s: %s", resource.key, error)
 
     async def _one(self, source: WatchedResource, resource: Resource, known: dict[Name, KubeObject]) -> None:
@@ -150,7 +150,7 @@ class Reflector:
                 if change.type is ChangeType.SYNCED:
                     self._forget(known, left)
                     left = set()
-                    self._complaints.pop(resource, None)
+                    self._logged_errors.pop(resource, None)
                     self._has_synced(source)
                 else:
                     left.discard(self._take(change, known))

@@ -26,7 +26,7 @@ class ViewUpdater:
         self,
         view: ClusterView,
         expectations: Expectations,
-        troubles: InvalidObjects,
+        invalid_objects: InvalidObjects,
         recorder: EventRecorder,
         *listeners: Listener,
     ) -> None:
@@ -35,7 +35,7 @@ class ViewUpdater:
         self._expectations = expectations
         self._recorder = recorder
         self._listeners = listeners
-        self._troubles = troubles
+        self._invalid_objects = invalid_objects
         self._unread: dict[str, EventSubject] = {}
         self._nodes: set[str] = set()
         self.changed = asyncio.Event()
@@ -57,7 +57,7 @@ class ViewUpdater:
 
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
-        was_awaited = self._expectations.saw(name, None if gone else obj)
+        was_awaited = self._expectations.observed(name, None if gone else obj)
         for listen in self._listeners:
             listen(obj, gone)
         if was_awaited or (not self.changed.is_set() and self._view.has_changed):
@@ -79,34 +79,34 @@ class ViewUpdater:
         else:
             namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
             subject = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
-            self._expectations.saw((bare.kind, namespace, meta.name), None)  # the view will never show it
+            self._expectations.observed((bare.kind, namespace, meta.name), None)  # the view will never show it
             self._unread[_unread(bare.title)] = subject
-            self._troubles.found(_unread(bare.title), error)
+            self._invalid_objects.found(_unread(bare.title), error)
             if bare.kind == "Node" and meta.name not in self._nodes:
                 self._view.put(stand_in)
         self.changed.set()
 
     def _can_be_read(self, title: str) -> None:
         if self._unread.pop(_unread(title), None) is not None:
-            self._troubles.over(_unread(title))
+            self._invalid_objects.over(_unread(title))
 
     def report_invalid_objects(self) -> None:
         """Each problem is reported once, on the object itself. The pods of a job that cannot be read show why they
         wait."""
-        teller, view = self._recorder, self._view
-        for subject, words in self._troubles.news():
+        recorder, view = self._recorder, self._view
+        for subject, words in self._invalid_objects.news():
             text = EventText(INVALID, words, warning=True)
             if subject in self._unread:
-                teller.event(self._unread[subject], text)
+                recorder.event(self._unread[subject], text)
             elif subject.startswith("Node "):
-                teller.event(EventSubject("v1", "Node", "", subject.removeprefix("Node ")), text)
+                recorder.event(EventSubject("v1", "Node", "", subject.removeprefix("Node ")), text)
             else:
                 job, pods = view.job_of(subject), view.pods_of(subject)
                 if job is not None:
-                    teller.event(EventSubject.of(job), text)
+                    recorder.event(EventSubject.of(job), text)
                 for pod in pods:
                     if not pod.spec.node_name:
-                        teller.record_wait(EventSubject.of(pod), words)
+                        recorder.record_wait(EventSubject.of(pod), words)
 
 
 def _unread(title: str) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from understudy.decide.fit import dislikes, preference
+from understudy.decide.fit import preference, soft_taints
 from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
 from understudy.decide.placement.seat_search import SeatSearch
 from understudy.decide.proposal import Proposal
@@ -74,7 +74,7 @@ def why_domain_closed(search: SeatSearch, part: IslandRequest, value: str) -> st
     key, proposal = topology.key, search.proposal
     if part.pinned is None and value in proposal.unhealthy_domains(key):
         return "has a node that is not healthy"
-    for resident in proposal.residents(key, value):
+    for resident in proposal.gangs_in(key, value):
         if search.has_left(resident, key, value):
             continue
         if (
@@ -155,7 +155,7 @@ def _domains_of_node(proposal: Proposal, name: str) -> set[tuple[str, str]]:
 def _soft_penalty(search: SeatSearch, shape: Shape, name: str) -> int:
     """How much the soft rules speak against a node."""
     node = search.proposal.snapshot.nodes[name].node
-    return 100 * dislikes(shape, node) - preference(shape, node) - search.neighbours.attraction(shape, node)
+    return 100 * soft_taints(shape, node) - preference(shape, node) - search.pod_affinity.affinity_score(shape, node)
 
 
 def _domain_value(proposal: Proposal, name: str, key: str) -> str | None:

@@ -16,17 +16,17 @@ class Hypothesis(msgspec.Struct, frozen=True):
     members: frozenset[tuple[str, str]] = frozenset()
     leaving: bool = False
 
-    def empties(self, seat: Seat) -> bool:
+    def frees(self, seat: Seat) -> bool:
         if seat.leaving:
             return self.leaving or seat.gang in self.gangs
         return seat.gang in self.gangs or (seat.gang, seat.member.name) in self.members
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.gangs or self.members or self.leaving)
 
 
-NOTHING_EMPTIED = Hypothesis()
+NO_HYPOTHESIS = Hypothesis()
 
 
 class IslandRequest(msgspec.Struct, frozen=True):

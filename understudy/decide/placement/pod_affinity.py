@@ -17,32 +17,36 @@ Terms = tuple[PodTerm, ...]  # pods that match every term count, by domain of th
 
 
 class PodAffinity:
-    """The pods in the cluster without the seats that `emptied` names, plus the members seated during a search."""
+    """The pods in the cluster without the seats that `freed` names, plus the members seated during a search."""
 
     def __init__(
-        self, snapshot: Snapshot, gang: Gang, emptied: Callable[[Seat], bool], promised: Sequence[Seat] = ()
+        self, snapshot: Snapshot, gang: Gang, freed: Callable[[Seat], bool], promised: Sequence[Seat] = ()
     ) -> None:
         """`promised` are held seats. Like terminating pods, they count for anti-affinity and not for affinity."""
         self.snapshot = snapshot
         self.promised = promised
         self.gang = gang
-        self.emptied = emptied
+        self.freed = freed
         self.seated: dict[str, tuple[Member, Node]] = {}
         self._counts: dict[tuple[Terms, bool], Counts] = {}
         self._eligible: dict[tuple[SpreadConstraint, Shape], tuple[frozenset[str], Counts]] = {}
-        self._repelled: list[tuple[PodTerm, str]] | None = None
+        self._anti_affinity_places: list[tuple[PodTerm, str]] | None = None
 
     def refusal(self, member: Member, node: Node) -> str | None:
-        return self._repels(member, node) or self._is_drawn(member, node) or self._spreads(member, node)
+        return (
+            self._anti_affinity_refusal(member, node)
+            or self._affinity_refusal(member, node)
+            or self._spread_refusal(member, node)
+        )
 
-    def matters(self) -> bool:
+    def applies(self) -> bool:
         """Whether inter-pod rules can affect this gang or pods that are already placed."""
         if len(self.snapshot.with_anti_affinity) or any(seat.member.shape.anti_affinity for seat in self.promised):
             return True
         shapes = {id(m.shape): m.shape for island in self.gang.islands for m in island.members}
         return any(shape.has_inter_pod_rules for shape in shapes.values())
 
-    def attraction(self, shape: Shape, node: Node) -> int:
+    def affinity_score(self, shape: Shape, node: Node) -> int:
         """The score of the soft rules: weights of matching preferred terms, less the pods that spreading counts."""
         total = 0
         for weight, term in shape.preferred_affinity:
@@ -54,12 +58,12 @@ class PodAffinity:
                 total -= self._count((term,), leaving=False).get(value, 0) + self._own((term,), value)
         return total
 
-    def _repels(self, member: Member, node: Node) -> str | None:
+    def _anti_affinity_refusal(self, member: Member, node: Node) -> str | None:
         for term in member.shape.anti_affinity:
             value = node.labels.get(term.topology_key)
             if value is not None and self._count((term,), leaving=True).get(value, 0) + self._own((term,), value):
                 return f"anti-affinity to a pod in the same {term.topology_key}"
-        for term, value in self._repelled_places():
+        for term, value in self._places_with_anti_affinity():
             if node.labels.get(term.topology_key) == value and term.matches(self.gang.namespace, member.labels):
                 return f"a pod in the same {term.topology_key} has anti-affinity to it"
         for other, where in self.seated.values():
@@ -70,7 +74,7 @@ class PodAffinity:
                     return f"another member in the same {term.topology_key} has anti-affinity to it"
         return None
 
-    def _is_drawn(self, member: Member, node: Node) -> str | None:
+    def _affinity_refusal(self, member: Member, node: Node) -> str | None:
         """A pod counts for affinity if all terms match it."""
         terms = member.shape.affinity
         for term in terms:
@@ -87,7 +91,7 @@ class PodAffinity:
             return f"no pod its affinity asks for is in the same {term.topology_key}"
         return None
 
-    def _spreads(self, member: Member, node: Node) -> str | None:
+    def _spread_refusal(self, member: Member, node: Node) -> str | None:
         for spread in member.shape.spreads:
             if not spread.hard:
                 continue
@@ -115,7 +119,7 @@ class PodAffinity:
     def _count(self, terms: Terms, leaving: bool) -> Counts:
         if (terms, leaving) not in self._counts:
             counts: Counts = defaultdict(int)
-            for node, seat in self._sitting():
+            for node, seat in self._occupied():
                 value = node.labels.get(terms[0].topology_key)
                 if value is None or (seat.leaving and not leaving):
                     continue
@@ -130,7 +134,7 @@ class PodAffinity:
             nodes = [info.node for info in self.snapshot.nodes.values() if _is_eligible(spread, shape, info.node)]
             names = frozenset(node.name for node in nodes)
             existing = dict.fromkeys((node.labels[term.topology_key] for node in nodes), 0)
-            for node, seat in self._sitting():
+            for node, seat in self._occupied():
                 if node.name in names and not seat.leaving:
                     matches = term.matches(self.snapshot.gangs[seat.gang].namespace, seat.member.labels)
                     existing[node.labels[term.topology_key]] += matches
@@ -142,20 +146,20 @@ class PodAffinity:
                 counts[node.labels[term.topology_key]] += 1
         return counts
 
-    def _repelled_places(self) -> list[tuple[PodTerm, str]]:
-        if self._repelled is None:
-            self._repelled = []
+    def _places_with_anti_affinity(self) -> list[tuple[PodTerm, str]]:
+        if self._anti_affinity_places is None:
+            self._anti_affinity_places = []
             seats = [s for key in sorted(self.snapshot.with_anti_affinity) for s in seats_of(self.snapshot.gangs[key])]
-            for seat in (*(s for s in seats if not self.emptied(s)), *self.promised):
+            for seat in (*(s for s in seats if not self.freed(s)), *self.promised):
                 labels = self.snapshot.nodes[seat.member.node].node.labels
                 places = ((t, labels.get(t.topology_key)) for t in seat.member.shape.anti_affinity)
-                self._repelled.extend((t, value) for t, value in places if value is not None)
-        return self._repelled
+                self._anti_affinity_places.extend((t, value) for t, value in places if value is not None)
+        return self._anti_affinity_places
 
-    def _sitting(self) -> Iterator[tuple[Node, Seat]]:
+    def _occupied(self) -> Iterator[tuple[Node, Seat]]:
         for info in self.snapshot.nodes.values():
             for seat in info.seats:
-                if not self.emptied(seat):
+                if not self.freed(seat):
                     yield info.node, seat
         for seat in self.promised:
             yield self.snapshot.nodes[seat.member.node].node, seat

@@ -14,7 +14,7 @@ import msgspec
 from understudy.decide.fit import capacity, ports_clash
 from understudy.decide.holds import HeldSeat
 from understudy.decide.order import hardest_first
-from understudy.decide.placement.placement_request import NOTHING_EMPTIED, Hypothesis
+from understudy.decide.placement.placement_request import NO_HYPOTHESIS, Hypothesis
 from understudy.decide.placement.pod_affinity import PodAffinity
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape, TopologyMode
@@ -51,7 +51,7 @@ class SeatSearch:
         self,
         proposal: Proposal,
         gang: Gang,
-        hypothesis: Hypothesis = NOTHING_EMPTIED,
+        hypothesis: Hypothesis = NO_HYPOTHESIS,
         repairing: bool = False,
         seeking: frozenset[str] | None = None,
     ) -> None:
@@ -65,8 +65,8 @@ class SeatSearch:
         self.claims: dict[tuple[str, str], str] = {}  # exclusive domains that this search has given to islands
         self.steps = proposal.policy.search_steps
         promised = [seat for seat in proposal.promised(gang) if seat.gang not in hypothesis.gangs]
-        self.neighbours = PodAffinity(proposal.snapshot, gang, hypothesis.empties, promised)
-        self.inter_pod = self.neighbours.matters()
+        self.pod_affinity = PodAffinity(proposal.snapshot, gang, hypothesis.frees, promised)
+        self.inter_pod = self.pod_affinity.applies()
         self._in_part = {gang for gang, _ in hypothesis.members}  # gangs that give up some of their seats
         self._free_spaces: dict[str, FreeSpace] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
@@ -148,9 +148,9 @@ class SeatSearch:
             return True
         if gang not in self._in_part and not (self.hypothesis.leaving and gang in self.proposal.snapshot.leaving):
             return False
-        infos, empties = self.proposal.snapshot.nodes, self.hypothesis.empties
+        infos, frees = self.proposal.snapshot.nodes, self.hypothesis.frees
         seats = seats_of(self.proposal.snapshot.gangs[gang])
-        return all(empties(s) for s in seats if infos[s.member.node].node.labels.get(key) == value)
+        return all(frees(s) for s in seats if infos[s.member.node].node.labels.get(key) == value)
 
     def free_space(self, name: str) -> FreeSpace:
         if name not in self._free_spaces:
@@ -158,9 +158,9 @@ class SeatSearch:
             free = dict(info.free)
             ports: list[HostPort] = []
             kept: list[Member] = []
-            under, empties = not self.hypothesis.nothing, self.hypothesis.empties
+            under, frees = not self.hypothesis.is_empty, self.hypothesis.frees
             for seat in info.seats:
-                if under and empties(seat):
+                if under and frees(seat):
                     _give(free, seat.member.shape, 1)
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
@@ -177,7 +177,7 @@ class SeatSearch:
             return free
         later = dict(free)
         for seat in info.seats:
-            if seat.leaving and not self.hypothesis.empties(seat):
+            if seat.leaving and not self.hypothesis.frees(seat):
                 _give(later, seat.member.shape, 1)
         for member in kept:
             _give(later, member.shape, -1)
@@ -200,11 +200,11 @@ class SeatSearch:
         free_space.ports.extend(member.shape.host_ports)
         self.seats[member.name] = name
         if self.inter_pod:
-            self.neighbours.seated[member.name] = (member, self.proposal.snapshot.nodes[name].node)
+            self.pod_affinity.seated[member.name] = (member, self.proposal.snapshot.nodes[name].node)
 
     def untake(self, member: Member) -> None:
         name = self.seats.pop(member.name)
-        self.neighbours.seated.pop(member.name, None)
+        self.pod_affinity.seated.pop(member.name, None)
         free_space = self.free_space(name)
         _give(free_space.free, member.shape, 1)
         if member.shape.host_ports:
@@ -268,7 +268,7 @@ class SeatSearch:
         """Takes the seat if the node can take the member."""
         if not self.room_for(member.shape, island, name, 1):
             return False
-        if not simple and self.neighbours.refusal(member, self.proposal.snapshot.nodes[name].node) is not None:
+        if not simple and self.pod_affinity.refusal(member, self.proposal.snapshot.nodes[name].node) is not None:
             return False
         self.take(member, name)
         return True

@@ -31,7 +31,7 @@ class VictimCover(msgspec.Struct, frozen=True):
 
 def cheap_covers(request: PlacementRequest, costs: VictimCosts, pieces: Pieces) -> Iterator[VictimCover]:
     """Sets of victims that should make room, besides the surplus in `pieces`."""
-    classes = costs.weigh(costs.candidates())
+    classes = costs.classify(costs.candidates())
     ordered = sorted(classes)
 
     def covers(count: int) -> list[VictimCover]:

@@ -129,7 +129,7 @@ class PartialCover:
         self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]
     ) -> frozenset[str] | None:
         """`must` and the cheapest further gangs that release what is missing."""
-        if self._just_enough(missing, staying):
+        if self._is_just_enough(missing, staying):
             return must.union([seat.gang for seat in staying])
         offers: dict[str, dict[str, int]] = {}
         for seat in staying:
@@ -155,7 +155,7 @@ class PartialCover:
                 left = {name: short + offer.get(name, 0) for name, short in left.items()}
         return must.union(chosen)
 
-    def _just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
+    def _is_just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
         """Whether all of these equal pods have to go: usual where whole nodes are wanted, and a cheap check."""
         shape = staying[0].member.shape if staying else None
         for seat in staying:
@@ -204,7 +204,7 @@ class PartialCover:
             return None
         blockers = [h.gang.key for h in held]
         allowed = self.allowed
-        for resident in self.proposal.residents(key, value):
+        for resident in self.proposal.gangs_in(key, value):
             if resident in allowed:
                 if resident not in self.chosen:
                     blockers.append(resident)

@@ -47,10 +47,10 @@ class VictimCosts:
     def weight(self, key: str) -> VictimWeight:
         if key not in self.weights:
             gang = self.proposal.snapshot.gangs[key]
-            self.weigh([self.proposal.snapshot.running[gang.priority][key]])
+            self.classify([self.proposal.snapshot.running[gang.priority][key]])
         return self.weights[key]
 
-    def weigh(self, gangs: Iterable[RunningGang]) -> dict[VictimClass, list[str]]:
+    def classify(self, gangs: Iterable[RunningGang]) -> dict[VictimClass, list[str]]:
         """Fills in `weights` and sorts the gangs into classes.
 
         With very many gangs this is much of the cost of a plan, so it is one plain loop.

@@ -9,7 +9,7 @@ from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
 from understudy.embedded.agent.volumes.service_account_token import RequestedTokens, SharedToken, TokenSource
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder
-from understudy.embedded.niceness import TELL_AFTER
+from understudy.embedded.niceness import EVENT_DELAY
 from understudy.embedded.process_log import log_to_stderr
 from understudy.ports import Cluster
 
@@ -36,5 +36,5 @@ async def main(folder: ClusterFolder) -> None:
     stop_on_signals(stopped)
     async with connect(folder.kubeconfig_of(_ROLE)) as cluster:
         agent = Agent(folder, cluster, cluster.config.server, _tokens(folder, cluster))
-        agent.event_delay = TELL_AFTER
+        agent.event_delay = EVENT_DELAY
         await agent.run(stopped)

@@ -57,7 +57,7 @@ class JobKindController:
     def _child_handler(self, resource: Resource) -> ChangeHandler:
         struct = observed_as(resource)
 
-        def hear(change: ObjectChange) -> None:
+        def observe(change: ObjectChange) -> None:
             child = change.read(struct)
             meta = child.metadata
             key = (resource.key, meta.namespace, meta.name)
@@ -75,23 +75,23 @@ class JobKindController:
             if former is not None and former != owner:
                 self._touch(former, SOON)
 
-        return hear
+        return observe
 
     def _reference_handler(self, resource: Resource) -> ChangeHandler:
         """Referenced objects change rarely; every parent is reconciled then."""
-        shelf = self._consulted[resource.key]
+        consulted = self._consulted[resource.key]
 
-        def hear(change: ObjectChange) -> None:
+        def observe(change: ObjectChange) -> None:
             document: Document = msgspec.json.decode(change.raw)
             key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
             if change.is_deleted:
-                shelf.pop(key, None)
+                consulted.pop(key, None)
             else:
-                shelf[key] = document
+                consulted[key] = document
             for uid in self._parents:
                 self._touch(uid)
 
-        return hear
+        return observe
 
     def _forget(self, key: ChildKey) -> tuple[str | None, PartialObject | None]:
         """Returns the owner it had, and its last version."""

@@ -98,20 +98,20 @@ async def control(parts: ControlContext) -> None:
 def tasks_of(parts: ControlContext) -> Iterator[Task]:
     """A restart creates a new controller: the state of the last one may be what broke it."""
     cluster, clock = parts.cluster, parts.clock
-    teller = EventRecorder(cluster, RecordWriter(cluster), clock, parts.settings.tell_after)
-    recorder = EventAggregator(teller)
+    recorder = EventRecorder(cluster, RecordWriter(cluster), clock, parts.settings.event_delay)
+    aggregator = EventAggregator(recorder)
     graph = ObjectGraph(cluster, clock)
     collector = GarbageCollector(graph, cluster, clock)
     emptier = NamespaceLifecycleController(graph, cluster, clock, parts.replace)
 
     def look_after(controller: JobController) -> Awaitable[None]:
-        writer = ChildWriter(cluster, clock, recorder, random.Random())
+        writer = ChildWriter(cluster, clock, aggregator, random.Random())
         return run_controller(JobKindController(controller, writer, clock), cluster)
 
     yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
     for controller in (*CONTROLLERS, *WORKLOADS):
         yield controller.resource.kind, partial(look_after, controller)
-    yield "events", teller.run
+    yield "events", recorder.run
     yield "event expiry", lambda: expire_events(cluster, clock)
     yield "object graph", graph.run
     yield collector.name, lambda: run_controller(collector, cluster)
@@ -127,10 +127,10 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
     )
     yield (
         NodeLifecycleController.name,
-        lambda: run_controller(NodeLifecycleController(cluster, clock, recorder, parts.settings.limits), cluster),
+        lambda: run_controller(NodeLifecycleController(cluster, clock, aggregator, parts.settings.limits), cluster),
     )
     yield (
         WarmUnderstudyController.name,
-        lambda: run_controller(WarmUnderstudyController(cluster, clock, recorder), cluster),
+        lambda: run_controller(WarmUnderstudyController(cluster, clock, aggregator), cluster),
     )
     yield "verification of unconfirmed objects", cluster.verify_unconfirmed

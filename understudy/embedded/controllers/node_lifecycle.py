@@ -56,7 +56,7 @@ class NodeLifecycleController:
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
-        self._lease_ages = NodeLeases(limits, LeaseClock(clock, one_clock=True))
+        self._node_leases = NodeLeases(limits, LeaseClock(clock, one_clock=True))
         self._nodes: dict[str, ObjectVersion] = {}
         self._leases: dict[str, Lease] = {}
         self._marked: dict[str, bool] = {}  # whether the lease was renewed since
@@ -83,9 +83,9 @@ class NodeLifecycleController:
             return
         if change.is_deleted:
             self._leases.pop(name, None)
-            self._lease_ages.forget(name)
+            self._node_leases.forget(name)
             return
-        lives = self._lease_ages.hear(lease)
+        lives = self._node_leases.observe(lease)
         known = name in self._leases
         self._leases[name] = lease
         if name in self._marked:
@@ -95,7 +95,7 @@ class NodeLifecycleController:
 
     async def reconcile(self, key: str) -> float | None:
         version, lease, now = self._nodes.get(key), self._leases.get(key), self._clock.now()
-        beat = self._lease_ages.of(key, now)
+        beat = self._node_leases.of(key, now)
         if version is None or lease is None or beat is None:
             return None
         node, runs_out = version.read(SeenNode), beat.since + lease.spec.lease_duration_seconds

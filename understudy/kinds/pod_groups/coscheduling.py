@@ -22,8 +22,8 @@ def ref(signs: GroupMarks) -> GroupRef | None:
         return signs.named(API, labels[LABEL])
     if OLD_NAME in labels and (least := positive_number(labels.get(OLD_LEAST, ""))) is not None:
         name = labels[OLD_NAME]
-        said = GroupDefinition(f"{POD_GROUP} {signs.meta.namespace}/{name}", name, minimum=least, least=least)
-        return signs.named("pod-group.scheduling.sigs.k8s.io", name, said)
+        definition = GroupDefinition(f"{POD_GROUP} {signs.meta.namespace}/{name}", name, minimum=least, least=least)
+        return signs.named("pod-group.scheduling.sigs.k8s.io", name, definition)
     return None
 
 

@@ -29,12 +29,12 @@ class GroupDefinition(msgspec.Struct, frozen=True):
 
 
 class GroupRef(msgspec.Struct, frozen=True, gc=False):
-    """The group that a pod names. `said` is its definition if the pods themselves contain all of it."""
+    """The group that a pod names. `definition` is there if the pods themselves contain all of it."""
 
     api: str
     namespace: str
     name: str
-    said: GroupDefinition | None = None
+    definition: GroupDefinition | None = None
     binding: bool = False  # without the group's object nothing happens, even if a job owns the pod
 
     @property
@@ -53,8 +53,10 @@ class GroupMarks(msgspec.Struct, frozen=True, gc=False):
     meta: ObjectMeta
     spec: PodSpec
 
-    def named(self, api: str, name: str, said: GroupDefinition | None = None, binding: bool = False) -> GroupRef | None:
-        return GroupRef(api, self.meta.namespace, name, said, binding) if name else None
+    def named(
+        self, api: str, name: str, definition: GroupDefinition | None = None, binding: bool = False
+    ) -> GroupRef | None:
+        return GroupRef(api, self.meta.namespace, name, definition, binding) if name else None
 
 
 def positive_number(text: str) -> int | None:

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _row(spare: Spare, now: float, *, wide: bool) -> tuple[str, ...]:
-    holders = ", ".join(map(holder_text, spare.loans)) or _NONE
+    holders = ", ".join(map(holder_text, spare.holders)) or _NONE
     row = (spare.node, spare.domain or _NONE, spare.by, role_text(spare), spare.state, holders)
     since = short_duration(now - spare.since) if spare.since is not None else _NONE
     return (*row, since, spare.reason or _NONE) if wide else row

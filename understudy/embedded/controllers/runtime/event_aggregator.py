@@ -11,13 +11,13 @@ MOST_REMEMBERED = 4096
 
 
 class EventAggregator:
-    def __init__(self, teller: EventRecorder) -> None:
-        self._teller = teller
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
         self._told: OrderedDict[tuple[EventSubject, str, str], set[str]] = OrderedDict()
 
     def record(self, about: EventSubject, note: EventNote) -> None:
         """Does not block."""
-        self._teller.event(about, EventText(note.reason, self._message(about, note), note.type == "Warning"))
+        self._recorder.event(about, EventText(note.reason, self._message(about, note), note.type == "Warning"))
 
     def _message(self, about: EventSubject, note: EventNote) -> str:
         key = (about, note.type, note.reason)

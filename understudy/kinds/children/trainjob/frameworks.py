@@ -40,33 +40,33 @@ class TrainerNodes(msgspec.Struct, frozen=True):
         return 0
 
 
-def torch(crew: TrainerNodes) -> dict[str, Any]:
-    processes = crew.processes
+def torch(nodes_info: TrainerNodes) -> dict[str, Any]:
+    processes = nodes_info.processes
     if processes in (None, "auto"):
-        processes = "auto" if crew.accelerators else max(1, crew.processors)
+        processes = "auto" if nodes_info.accelerators else max(1, nodes_info.processors)
     return {
-        "PET_NNODES": str(crew.nodes),
+        "PET_NNODES": str(nodes_info.nodes),
         "PET_NPROC_PER_NODE": str(processes),
         "PET_NODE_RANK": None,
-        "PET_MASTER_ADDR": crew.leader,
+        "PET_MASTER_ADDR": nodes_info.leader,
         "PET_MASTER_PORT": str(PORT),
     }
 
 
-def jax(crew: TrainerNodes) -> dict[str, Any]:
+def jax(nodes_info: TrainerNodes) -> dict[str, Any]:
     return {
-        "JAX_NUM_PROCESSES": str(crew.nodes),
+        "JAX_NUM_PROCESSES": str(nodes_info.nodes),
         "JAX_PROCESS_ID": None,
-        "JAX_COORDINATOR_ADDRESS": f"{crew.leader}:{PORT}",
+        "JAX_COORDINATOR_ADDRESS": f"{nodes_info.leader}:{PORT}",
     }
 
 
-def xgboost(crew: TrainerNodes) -> dict[str, Any]:
+def xgboost(nodes_info: TrainerNodes) -> dict[str, Any]:
     return {
-        "DMLC_TRACKER_URI": crew.leader,
+        "DMLC_TRACKER_URI": nodes_info.leader,
         "DMLC_TRACKER_PORT": str(PORT),
         "DMLC_TASK_ID": None,
-        "DMLC_NUM_WORKER": str(crew.nodes * max(1, crew.accelerators)),
+        "DMLC_NUM_WORKER": str(nodes_info.nodes * max(1, nodes_info.accelerators)),
     }
 
 
@@ -75,9 +75,9 @@ FRAMEWORKS: Mapping[str, Callable[[TrainerNodes], dict[str, Any]]] = {"torch": t
 UNSUPPORTED = ("mpi", "flux")
 
 
-def environment(framework: str, crew: TrainerNodes) -> list[Document]:
+def environment(framework: str, nodes_info: TrainerNodes) -> list[Document]:
     number = {"fieldRef": {"fieldPath": f"metadata.annotations['{COMPLETION_INDEX}']"}}
-    variables = FRAMEWORKS[framework](crew)
+    variables = FRAMEWORKS[framework](nodes_info)
     return [
         {"name": name, "valueFrom": number} if value is None else {"name": name, "value": value}
         for name, value in variables.items()

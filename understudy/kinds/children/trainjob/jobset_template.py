@@ -147,11 +147,11 @@ class _Maker:
                     raise BadObject(self._runtime, at(field, name), str(error)) from None
         return both
 
-    def _told(self, crew: TrainerNodes) -> list[Document]:
+    def _told(self, nodes_info: TrainerNodes) -> list[Document]:
         framework = next((name for name in FRAMEWORKS if name in self._policy), "")
         if not framework:
             return []
-        told = environment(framework, crew)
+        told = environment(framework, nodes_info)
         given = self._trainer.get("env") or ()
         reserved = sorted({each["name"] for each in given} & {each["name"] for each in told})
         if reserved:

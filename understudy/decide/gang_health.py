@@ -1,4 +1,4 @@
-"""What is wrong with a running gang: turns the health of its nodes into lost, leaving, suspect and missing members."""
+"""The health of a running gang: turns the health of its nodes into lost, leaving, suspect and missing members."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ from understudy.model.nodes import Verdict
 from understudy.model.snapshot import Snapshot
 
 
-class Damage(msgspec.Struct, frozen=True):
-    """The members of a running gang by what is wrong with them."""
+class GangHealth(msgspec.Struct, frozen=True):
+    """The members of a running gang by the state of their nodes."""
 
     lost: tuple[Member, ...] = ()  # on lost nodes
     leaving: tuple[Member, ...] = ()  # on leaving nodes
@@ -30,7 +30,7 @@ class Damage(msgspec.Struct, frozen=True):
         return bool(self.lost or self.missing)
 
 
-def damaged_gangs(snapshot: Snapshot) -> set[str]:
+def impaired_gangs(snapshot: Snapshot) -> set[str]:
     """Running gangs with seats on unhealthy nodes, or with members that have no seat."""
     hit = {seat.gang for name in snapshot.unhealthy for seat in snapshot.nodes[name].seats if not seat.leaving}
     hit |= {key for key in snapshot.open if is_seated(snapshot.gangs[key])}
@@ -46,7 +46,7 @@ def is_seated(gang: Gang) -> bool:
     return any(m.node for island in gang.islands for m in island.members)
 
 
-def assess(proposal: Proposal, gang: Gang) -> Damage:
+def gang_health(proposal: Proposal, gang: Gang) -> GangHealth:
     found: dict[str, list[Member]] = {verdict.value: [] for verdict in Verdict}
     missing = []
     for member in gang.members():
@@ -60,7 +60,7 @@ def assess(proposal: Proposal, gang: Gang) -> Damage:
         needed = {m.name for m in missing[: max(0, gang.minimum - seated)]} | _in_split_islands(gang)
         missing = [m for m in missing if m.name in needed]
     displaced = {m.name for m in (*found[Verdict.LOST], *found[Verdict.LEAVING], *missing)}
-    return Damage(
+    return GangHealth(
         lost=tuple(found[Verdict.LOST]),
         leaving=tuple(found[Verdict.LEAVING]),
         suspect=tuple(found[Verdict.SUSPECT]),
