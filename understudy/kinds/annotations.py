@@ -101,6 +101,8 @@ def read_notice(annotations: Mapping[str, str], titled: HasTitle) -> Notice | No
 
 def format_notice(notice: Notice) -> str:
     parts = {"deadline": format_time(notice.deadline), "source": notice.source, "cause": notice.cause}
+    if notice.at is not None:
+        parts["at"] = format_time(notice.at)
     return ",".join(f"{key}={value}" for key, value in parts.items() if value)
 
 
@@ -209,5 +211,7 @@ class _Reader:
     def notice(self) -> Notice:
         parts = dict(piece.strip().partition("=")[::2] for piece in self._text("notice").split(","))
         if "deadline" not in parts:
-            raise self._bad("notice", "is not of the form deadline=TIME,source=NAME,cause=WORD")
-        return Notice(self._moment("notice", parts["deadline"]), parts.get("source", ""), parts.get("cause", ""))
+            raise self._bad("notice", "is not of the form deadline=TIME,source=NAME,cause=WORD,at=TIME")
+        deadline = self._moment("notice", parts["deadline"])
+        at = self._moment("notice", parts["at"]) if "at" in parts else None
+        return Notice(deadline, parts.get("source", ""), parts.get("cause", ""), at)

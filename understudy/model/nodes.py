@@ -87,6 +87,7 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
     deadline: float
     source: str = ""  # azure, aws, gcp, rehearsal
     cause: str = ""  # the event in the words of the source
+    at: float | None = None  # when the source announced it, as far as that is known
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):

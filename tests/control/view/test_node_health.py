@@ -204,7 +204,9 @@ def test_a_notice_makes_a_node_leaving_until_its_deadline() -> None:
     document = node("n", {"annotations": {"understudy.dev/notice": f"deadline={MADE},source=azure,cause=Preempt"}})
     health = found(document).health
     assert (health.verdict, health.cause) == (Verdict.LEAVING, "notice (azure Preempt)")
-    assert health.deadline is not None
+    assert (health.since, health.deadline) == (None, MADE_AT)
+    dated = node("n", {"annotations": {"understudy.dev/notice": f"deadline={MADE},source=azure,at={MADE}"}})
+    assert found(dated).health.since == MADE_AT
 
 
 def test_a_notice_without_a_deadline_names_the_annotation_and_its_form() -> None:
