@@ -192,13 +192,17 @@ class FakeCluster:
             self.take_away(document)
 
     async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in seatings)}")
+        there = {key[2] for key, pod in self.documents.items() if key[0] == PODS.key and pod["spec"].get("nodeName")}
+        await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in seatings if s.pod not in there)}")
         pods = [self._found(Ref(PODS, namespace, seating.pod)) for seating in seatings]
         for pod, seating in zip(pods, seatings, strict=True):
             meta, taken = pod["metadata"], pod["spec"].get("nodeName", "")
-            if meta["uid"] != seating.uid or "deletionTimestamp" in meta or taken not in ("", seating.node):
+            failed = pod.get("status", {}).get("phase") == "Failed"
+            if meta["uid"] != seating.uid or "deletionTimestamp" in meta or failed or taken not in ("", seating.node):
                 raise Refused(409, "Conflict", f"{seating.pod} cannot be bound")
         for pod, seating in zip(pods, seatings, strict=True):
+            if seating.pod in there:
+                continue
             pod["spec"]["nodeName"] = seating.node
             if seating.annotations:
                 pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}

@@ -100,6 +100,7 @@ def test_deep_patches_are_refused_too(server: ServerProcess, depth: int) -> None
     "metadata",
     [
         {"labels": {f"label-{n}": "x" * 40 for n in range(40_000)}},
+        {"labels": {f"a{n}": str(n % 7) for n in range(100_000)}},
         {"labels": {"a": "x" * MEGA}},
         {"labels": {"x" * MEGA: "a"}},
         {"labels": {f"bad!{n}": "" for n in range(100_000)}},

@@ -215,7 +215,7 @@ class ApiServer:
     # Seats
 
     def bind(self, namespace: str, seatings: Sequence[PodBinding], writer: str) -> None:
-        """Binds all pods or none."""
+        """Binds all pods or none. Those that are bound already have to sit there still."""
         pods = [self._seatable(namespace, seating, again=True) for seating in seatings]
         for pod, seating in zip(pods, seatings, strict=True):
             if not pod.node:
@@ -231,7 +231,8 @@ class ApiServer:
         pod = self.get(Ref(PODS, namespace, seating.pod))
         if pod is None:
             raise Refused(409 if again else 404, "NotFound", f"pod {seating.pod} is gone")
-        taken = pod.node and not (again and pod.node == seating.node)
+        failed = pod.document.get("status", {}).get("phase") == "Failed"
+        taken = pod.node and not (again and pod.node == seating.node and not failed)
         if pod.uid != seating.uid or pod.leaving or taken or pod.document["spec"].get("schedulingGates"):
             raise Refused(409, "Conflict", f"{seating.pod} cannot be bound to {seating.node}")
         return pod

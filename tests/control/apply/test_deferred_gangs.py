@@ -236,6 +236,32 @@ def test_a_paused_gang_goes_on_before_others_are_preempted_for_it() -> None:
     run_scenario(scenario)
 
 
+def test_a_replacement_does_not_start_beside_a_member_that_has_failed_meanwhile() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        await with_victim(world)
+        for name in ("one", "two"):
+            world.cluster.put(node(name, allocatable=gpus(8)))
+        world.cluster.put(torch("pair", 2, "high", gpus=8))
+        await world.settle()
+        first, second = world.pod("pair-worker-0"), world.pod("pair-worker-1")
+        world.cluster.put(node("three", allocatable=gpus(8)))
+        beside: list[bool] = []
+
+        def fail_the_first(write: str) -> None:
+            if write.startswith("bind pair-worker-1 ") and not beside:
+                beside.append(True)
+                first["status"]["phase"] = "Failed"
+                world.cluster.change(first)
+
+        world.cluster.before_write = fail_the_first
+        lose(world, second["spec"]["nodeName"])
+        await world.settle()
+        assert beside
+        assert "pair-worker-1" not in world.seats()
+
+    run_scenario(scenario)
+
+
 def test_where_pods_are_bound_one_by_one_all_seats_are_held_first() -> None:
     async def scenario(world: LoopHarness) -> None:
         await with_victim(world)

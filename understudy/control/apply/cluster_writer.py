@@ -96,10 +96,15 @@ class ClusterWriter:
         self._expect(obj, shows_version(obj.metadata.uid, version))
 
     async def bind(
-        self, namespace: str, seats: Sequence[tuple[Pod, str]], notes: Mapping[str, Mapping[str, str]] = _NO_NOTES
+        self,
+        namespace: str,
+        seats: Sequence[tuple[Pod, str]],
+        notes: Mapping[str, Mapping[str, str]] = _NO_NOTES,
+        beside: Iterable[Pod] = (),
     ) -> None:
-        """`notes` are annotations, by uid, that are written on the pods together with their node."""
-        seatings = []
+        """`notes` are annotations, by uid, that are written on the pods together with their node. `beside` are pods
+        that have seats: if one of them has lost its seat meanwhile, nothing is bound."""
+        seatings = [PodBinding(pod.metadata.name, pod.metadata.uid, pod.spec.node_name) for pod in beside]
         for pod, node in seats:
             meta = pod.metadata
             own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}

@@ -43,6 +43,7 @@ from understudy.kinds.annotations import (
     STEPS_IN,
     format_times,
 )
+from understudy.kinds.gangs.lone_pod import is_live
 from understudy.model.gangs import Gang, Suspension, TopologyMode
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
 from understudy.model.snapshot import Snapshot
@@ -51,6 +52,7 @@ from understudy.objects.pods import Pod
 from understudy.ports import Refused, Unreachable
 
 BATCH = 64  # gangs of one pod that are bound by one call
+MAX_BESIDE = 10_000  # members up to which the seats of all of them are checked when some are bound
 
 _log = logging.getLogger(__name__)
 
@@ -238,11 +240,22 @@ class PlanApplier:
         seats = [seat for task in tasks for seat in task.seats.there]
         await self._context.recorder.cancel(pod.metadata.uid for pod, _ in seats)
         try:
-            await self._context.writer.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
+            beside = [pod for task in tasks for pod in self._members_that_stay(task)]
+            await self._context.writer.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks), beside)
         except (Refused, Unreachable) as error:
             self._note_seated(tasks, error.done)
             raise
         self._note_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
+
+    def _members_that_stay(self, task: GangTask) -> list[Pod]:
+        """The pods that the plan counts as seated beside those to be bound. A member may have failed since the plan was
+        made; then no process of the gang may start. An elastic gang can do without it."""
+        gang = task.gang
+        if not self._binds_whole or gang.elastic or gang.size > MAX_BESIDE:
+            return []
+        stay = (m for m in gang.seated() if m.name not in task.changes.leaves)
+        pods = ((m, self._context.view.pod(gang.namespace, m.name)) for m in stay)
+        return [pod for m, pod in pods if pod is not None and pod.spec.node_name == m.node and is_live(pod)]
 
     def _notes_on_pods(self, tasks: list[GangTask]) -> dict[str, dict[str, str]]:
         """By uid: the understudy that becomes the pod, and the label of the domain that the pod's island owns. The pod

@@ -35,6 +35,18 @@ def test_label_bombs_are_refused() -> None:
     assert refusal_of("Pod", labelled(labels={"x": "y" * 100_000})).code == 422
 
 
+def test_labels_have_a_size_limit_wherever_they_stand() -> None:
+    many = {f"a{n}": "b" for n in range(100_000)}
+    assert refusal_of("Pod", labelled(labels=many)).causes == [
+        "metadata.labels: Too long: may not be more than 262144 bytes"
+    ]
+    assert refusal_of("Pod", {**pod(), "spec": {**pod()["spec"], "nodeSelector": many}}).causes == [
+        "spec.nodeSelector: Too long: may not be more than 262144 bytes"
+    ]
+    old, fair = draft_of("Pod", pod()), {f"b{n}": "" for n in range(1_000)}
+    assert updated("Pod", old, changed(old, "metadata", to={"name": "trainer", "labels": fair}))
+
+
 def test_annotations_are_free_text_up_to_a_size() -> None:
     assert created("Pod", labelled(annotations={"a/b": "any text, ünicode too\n"}))
     said = refusal_of("Pod", labelled(annotations={"a": "x" * (256 * 1024)}))

@@ -119,6 +119,28 @@ def test_one_pod_that_cannot_be_bound_leaves_the_whole_gang_unbound(tmp_path: Pa
     asyncio.run(scenario())
 
 
+async def fails(ask: Server) -> None:
+    await ask.patch(f"{PODS}/a/status", {"status": {"phase": "Failed"}})
+
+
+async def is_deleted(ask: Server) -> None:
+    await ask.patch(f"{PODS}/a", {"metadata": {"finalizers": ["a.example/x"]}})
+    await ask.delete(f"{PODS}/a")
+
+
+@pytest.mark.parametrize("accident", [fails, is_deleted])
+def test_no_pod_of_a_gang_is_bound_beside_one_that_has_lost_its_seat(tmp_path: Path, accident: Any) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            seats = await gang(ask, "a", "b")
+            await ask.post(SEATINGS, {"seatings": seats[:1]})
+            await accident(ask)
+            await ask.refused(409, "Conflict", "POST", SEATINGS, {"seatings": seats})
+            assert "nodeName" not in (await ask.get(f"{PODS}/b"))["spec"]
+
+    asyncio.run(scenario())
+
+
 def test_gated_pods_are_not_bound(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

@@ -35,7 +35,7 @@ def without_empty(value: Any) -> Any:
     return value
 
 
-MAX_ANNOTATIONS = 256 * 1024
+MAX_ANNOTATIONS = MAX_LABELS = 256 * 1024  # bytes of all keys and values
 MAX_FIELD_LEVELS = 128
 
 
@@ -58,6 +58,11 @@ def check(metadata: ObjectMeta, name_rule: NameRule) -> Iterator[Cause]:
 
 
 def labels(given: Mapping[str, str], field: str) -> Iterator[Cause]:
+    """Kubernetes limits annotations only. Every watcher with a selector reads all labels of every object, so they are
+    limited here, too."""
+    if _size(given) > MAX_LABELS:
+        yield causes.too_long(field, MAX_LABELS)
+        return
     for key, value in given.items():
         if problem := names.qualified(key):
             yield causes.bad_value(field, key, problem)
@@ -66,13 +71,17 @@ def labels(given: Mapping[str, str], field: str) -> Iterator[Cause]:
 
 
 def annotations(given: Mapping[str, str], field: str) -> Iterator[Cause]:
-    size = 0
-    for key, value in given.items():
+    for key in given:
         if problem := names.qualified(key.lower()):
             yield causes.bad_value(field, key, problem)
-        size += len(key.encode()) + (len(value) if value.isascii() else len(value.encode()))
-    if size > MAX_ANNOTATIONS:
+    if _size(given) > MAX_ANNOTATIONS:
         yield causes.too_long(field, MAX_ANNOTATIONS)
+
+
+def _size(given: Mapping[str, str]) -> int:
+    return sum(
+        len(key.encode()) + (len(value) if value.isascii() else len(value.encode())) for key, value in given.items()
+    )
 
 
 def _finalizers(finalizers: list[str]) -> Iterator[Cause]:
