@@ -41,7 +41,7 @@ class Heartbeat:
         return self.silence <= LONGEST_SILENCE
 
     def check(self) -> None:
-        """Raises NotAllowed where a lease must be neither taken nor renewed."""
+        """Raises WriteNotAllowed if the lease may be neither taken nor renewed."""
         if not self.alive:
             raise WriteNotAllowed(f"not written: the main loop has shown no sign of life for {self.silence:.0f} s")
 

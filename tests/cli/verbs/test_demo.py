@@ -18,7 +18,6 @@ from tests.cli.shell import Shell
 from understudy.cli.clusters.selection import choose_cluster, stop_local_cluster
 from understudy.cli.demo import observer, run
 from understudy.cli.demo.dry_run import DRY_RUN, print_dry_run
-from understudy.cli.demo.manifests import FOLDER
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.model.incidents import Incident
 
@@ -298,13 +297,3 @@ def test_the_story_as_it_is_planned() -> None:
 
 def test_every_plan_of_a_dry_run_is_timed() -> None:
     assert len(re.findall(r"planned in \d+\.\d\d ms:$", told(), re.MULTILINE)) == 5
-
-
-# What it is made of
-
-
-@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.iterdir()))
-def test_the_examples_are_what_the_story_is_made_of(file: str) -> None:
-    """The package brings the files along, so that the story can be told without a clone."""
-    example = ROOT / "examples" / ("clusters/slices.yaml" if file == "cluster.yaml" else f"hot-swap/{file}")
-    assert example.read_text() == (FOLDER / file).read_text()

@@ -50,23 +50,23 @@ def test_a_spare_of_no_known_role() -> None:
     assert str(caught.value) == 'Node n: metadata.labels[understudy.dev/spare]: \'yes\' is neither "true" nor "keep"'
 
 
-class Book:
-    """A NodeBook that is asked and settled in one go."""
+class IndexHarness:
+    """A NodeIndex whose changes are read after every event."""
 
     def __init__(self) -> None:
-        self.book = NodeIndex(HealthLimits())
+        self.index = NodeIndex(HealthLimits())
 
     def put(self, document: Document) -> None:
         obj = decode(document)
         if isinstance(obj, Lease):
-            self.book.put_lease(obj)
+            self.index.put_lease(obj)
         elif isinstance(obj, NodeObject):
-            self.book.put(obj)
+            self.index.put(obj)
 
     def health(self, after: float) -> dict[str, Verdict]:
         """The verdicts that changed, `after` seconds past MADE."""
-        fresh, gone = self.book.changes(MADE_AT + after)
-        self.book.settle(fresh, gone)
+        fresh, gone = self.index.changes(MADE_AT + after)
+        self.index.settle(fresh, gone)
         return {name: found.health.verdict for name, found in fresh.items()}
 
 
@@ -75,7 +75,7 @@ def renewed(seconds: int) -> Document:
 
 
 def test_silence_is_noticed_by_the_clock_alone() -> None:
-    book = Book()
+    book = IndexHarness()
     for document in (node("n"), renewed(0)):
         book.put(document)
     assert book.health(0) == {"n": Verdict.HEALTHY}
@@ -89,7 +89,7 @@ def test_silence_is_noticed_by_the_clock_alone() -> None:
 
 
 def test_renewals_change_nothing_and_only_put_off_the_doubt() -> None:
-    book = Book()
+    book = IndexHarness()
     book.put(node("n"))
     for now in range(0, 600, 10):
         book.put(renewed(now))
@@ -99,7 +99,7 @@ def test_renewals_change_nothing_and_only_put_off_the_doubt() -> None:
 
 
 def test_a_lease_that_goes_back_in_time_is_believed() -> None:
-    book = Book()
+    book = IndexHarness()
     for document in (node("n"), renewed(60)):
         book.put(document)
     assert book.health(60) == {"n": Verdict.HEALTHY}
@@ -108,7 +108,7 @@ def test_a_lease_that_goes_back_in_time_is_believed() -> None:
 
 
 def test_a_clock_that_is_set_back() -> None:
-    book = Book()
+    book = IndexHarness()
     for document in (node("n"), renewed(0)):
         book.put(document)
     assert book.health(100) == {"n": Verdict.LOST}
@@ -117,7 +117,7 @@ def test_a_clock_that_is_set_back() -> None:
 
 
 def test_a_lease_may_go() -> None:
-    book = Book()
+    book = IndexHarness()
     for document in (node("n"), renewed(0)):
         book.put(document)
     assert book.health(100) == {"n": Verdict.LOST}
@@ -129,7 +129,7 @@ def test_a_lease_may_go() -> None:
 
 
 def test_leases_of_other_namespaces_are_not_of_nodes() -> None:
-    book = Book()
+    book = IndexHarness()
     book.put(node("n"))
     document = renewed(0)
     document["metadata"]["namespace"] = "kube-system"

@@ -69,7 +69,7 @@ def _told(made: Cluster) -> str:
     runs = "\n".join(f"  {process.name:<26} pid {process.pid:<8} {process.log}" for process in made.processes)
     releases = ", ".join(f"{program.name} {program.release}" for program in ALL)
     return f"""\
-A Kubernetes cluster on loopback, with nodes that are none: pods run there without doing anything.
+A Kubernetes cluster on loopback. Its nodes are simulated: pods are shown as running, and no process is started.
 {runs}
 ({releases})
 

@@ -88,7 +88,7 @@ class ClusterObserver:
         return draw_domains(self.snapshot(), TOPOLOGY, starting)
 
     async def until(self, what: str, shows: Callable[[DemoState], bool]) -> float:
-        """The moment at which the scene shows it. Raises StoryBroke where it does not in time."""
+        """Waits until the state shows it, and returns the time. Raises DemoFailed after LIMIT seconds."""
         deadline = self.now() + LIMIT
         while not shows(self._update()):
             if self.now() >= deadline:

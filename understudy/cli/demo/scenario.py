@@ -27,9 +27,9 @@ _RESUMED = re.compile(r"goes on from step (\d+)")
 
 
 async def run_scenario(folder: ClusterFolder, out: TextIO, incidents: int = SCENARIO_INCIDENTS) -> list[Incident]:
-    """On a cluster that is up and has nothing on it; the story, and after it as many incidents as are wanted in all.
+    """Plays the scenario on an empty cluster, and after it more node failures until there are so many incidents.
 
-    What the cluster has on record of them. Raises StoryBroke.
+    Returns what the cluster recorded of them. Raises DemoFailed.
     """
     printer = ProgressPrinter(out, time.time)
     async with connect(folder.kubeconfig) as client:

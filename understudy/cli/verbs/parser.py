@@ -40,6 +40,7 @@ VERBS = (
     Verb("kubeconfig", "cluster.kubeconfig", "print a cluster's kubeconfig, or merge it into yours"),
     Verb("reset", "cluster.reset", "remove a cluster and everything it has"),
     Verb("demo", "demo", "see a hot swap happen, with real processes"),
+    Verb("examples", "examples", "list, print or copy the examples that come with this command"),
     Verb("submit", "jobs.submit", "submit a training job"),
     Verb("apply", "jobs.apply", "create or change objects of any kind"),
     Verb("list", "jobs.list_jobs", "list jobs of all kinds", ("ls",)),

@@ -49,7 +49,7 @@ def add_flags(parser: VerbParser) -> None:
     group.add_argument("--lease-namespace", metavar="NAME",
         help="where the Lease `understudy` is (default: $POD_NAMESPACE, the service account's, default)")  # fmt: skip
     group.add_argument("--identity", metavar="NAME",
-        help="what this one is called there, like no other (default: $POD_NAME, else made up)")  # fmt: skip
+        help="the unique name of this replica there (default: $POD_NAME, else made up)")  # fmt: skip
     group.add_argument("--no-election", action="store_true", help="lead from the first moment: no second one runs")
     group = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS)
     group.add_argument("--cluster", metavar="NAME", help="an embedded cluster of this machine")
@@ -96,7 +96,7 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def own_name() -> str:
-    """A pod's name is like no other. Its containers follow each other, and may go on where the one before ended."""
+    """Pod names are unique, so a restarted container keeps its identity, and with it the lease."""
     return os.environ.get("POD_NAME") or f"{socket.gethostname()}_{secrets.token_hex(4)}"
 
 
