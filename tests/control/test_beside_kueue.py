@@ -1,4 +1,4 @@
-"""The loop beside others: jobs that Kueue queues, scheduling gates of other controllers, and namespaces opted in by an admission policy."""
+"""The loop beside others: jobs that Kueue queues, scheduling gates of others, namespaces opted in by a policy."""
 
 from typing import Any
 

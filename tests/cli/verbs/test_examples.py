@@ -63,4 +63,4 @@ def test_a_wheel_has_the_examples_and_plans_one(tmp_path: Path) -> None:
     assert {line.split()[0] for line in understudy("examples").splitlines()} == EXAMPLES
     example = understudy("examples", "plan/start.yaml")
     assert "Starts" in understudy("plan", "-f", "-", "--now", "2026-01-01T12:00:00Z", given=example)
-    assert "Swaps" in understudy("demo", "--dry-run")
+    assert "A node of high-priority" in understudy("demo", "--dry-run")

@@ -75,66 +75,66 @@ def renewed(seconds: int) -> Document:
 
 
 def test_silence_is_noticed_by_the_clock_alone() -> None:
-    book = IndexHarness()
+    nodes = IndexHarness()
     for document in (node("n"), renewed(0)):
-        book.put(document)
-    assert book.health(0) == {"n": Verdict.HEALTHY}
-    assert book.health(14) == {}
-    assert book.health(15) == {"n": Verdict.SUSPECT}
-    assert book.health(20) == {}
-    assert book.health(26) == {"n": Verdict.LOST}
-    book.put(renewed(30))
-    assert book.health(30) == {"n": Verdict.HEALTHY}
-    assert book.health(60) == {"n": Verdict.LOST}
+        nodes.put(document)
+    assert nodes.health(0) == {"n": Verdict.HEALTHY}
+    assert nodes.health(14) == {}
+    assert nodes.health(15) == {"n": Verdict.SUSPECT}
+    assert nodes.health(20) == {}
+    assert nodes.health(26) == {"n": Verdict.LOST}
+    nodes.put(renewed(30))
+    assert nodes.health(30) == {"n": Verdict.HEALTHY}
+    assert nodes.health(60) == {"n": Verdict.LOST}
 
 
 def test_renewals_change_nothing_and_only_put_off_the_doubt() -> None:
-    book = IndexHarness()
-    book.put(node("n"))
+    nodes = IndexHarness()
+    nodes.put(node("n"))
     for now in range(0, 600, 10):
-        book.put(renewed(now))
-        assert book.health(now) == ({"n": Verdict.HEALTHY} if now == 0 else {})
-        assert len(book.book._clock) <= 2
-    assert book.health(590 + 15) == {"n": Verdict.SUSPECT}
+        nodes.put(renewed(now))
+        assert nodes.health(now) == ({"n": Verdict.HEALTHY} if now == 0 else {})
+        assert len(nodes.index._clock) <= 2
+    assert nodes.health(590 + 15) == {"n": Verdict.SUSPECT}
 
 
 def test_a_lease_that_goes_back_in_time_is_believed() -> None:
-    book = IndexHarness()
+    nodes = IndexHarness()
     for document in (node("n"), renewed(60)):
-        book.put(document)
-    assert book.health(60) == {"n": Verdict.HEALTHY}
-    book.put(renewed(0))
-    assert book.health(61) == {"n": Verdict.LOST}
+        nodes.put(document)
+    assert nodes.health(60) == {"n": Verdict.HEALTHY}
+    nodes.put(renewed(0))
+    assert nodes.health(61) == {"n": Verdict.LOST}
 
 
 def test_a_clock_that_is_set_back() -> None:
-    book = IndexHarness()
+    nodes = IndexHarness()
     for document in (node("n"), renewed(0)):
-        book.put(document)
-    assert book.health(100) == {"n": Verdict.LOST}
-    assert book.health(5) == {"n": Verdict.HEALTHY}
-    assert book.health(16) == {"n": Verdict.SUSPECT}
+        nodes.put(document)
+    assert nodes.health(100) == {"n": Verdict.LOST}
+    assert nodes.health(5) == {"n": Verdict.HEALTHY}
+    assert nodes.health(16) == {"n": Verdict.SUSPECT}
 
 
 def test_a_lease_may_go() -> None:
-    book = IndexHarness()
+    nodes = IndexHarness()
     for document in (node("n"), renewed(0)):
-        book.put(document)
-    assert book.health(100) == {"n": Verdict.LOST}
+        nodes.put(document)
+    assert nodes.health(100) == {"n": Verdict.LOST}
     obj = decode(renewed(0))
     assert isinstance(obj, Lease)
-    book.book.remove_lease(obj)
-    assert book.health(101) == {"n": Verdict.HEALTHY}
-    assert book.health(1000) == {}
+    nodes.index.remove_lease(obj)
+    assert nodes.health(101) == {"n": Verdict.HEALTHY}
+    assert nodes.health(1000) == {}
 
 
 def test_leases_of_other_namespaces_are_not_of_nodes() -> None:
-    book = IndexHarness()
-    book.put(node("n"))
+    nodes = IndexHarness()
+    nodes.put(node("n"))
     document = renewed(0)
     document["metadata"]["namespace"] = "kube-system"
-    book.put(document)
-    assert book.health(1000) == {"n": Verdict.HEALTHY}
+    nodes.put(document)
+    assert nodes.health(1000) == {"n": Verdict.HEALTHY}
 
 
 def test_nodes_that_are_gone_are_lost() -> None:
