@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.homes import make_cluster_in
 from tests.embedded.end_to_end.test_jobs import shared_slices
 from tests.guides import transcripts
 from tests.guides.terminal import ROOT, Rule, terminal
@@ -31,6 +32,7 @@ def test_a_guide_comes_true(name: str, tmp_path: Path) -> None:
 
     async def played() -> None:
         async with terminal(tmp_path, RULES[name]) as typing:
+            make_cluster_in(typing.home, "another")  # readers may have one already
             await typing.play(steps)
 
     asyncio.run(played())
