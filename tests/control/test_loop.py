@@ -41,7 +41,7 @@ def test_a_pod_without_room_says_why_and_gets_its_seat_when_there_is_one() -> No
         await world.settle()
         condition = world.condition("x", "PodScheduled")
         assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
-        assert "needs 1 x 1 nvidia.com/gpu" in condition["message"]
+        assert "needs 1 pod with 1 nvidia.com/gpu" in condition["message"]
         assert world.events("x") == [("FailedScheduling", condition["message"])]
         world.cluster.put(gpu_node("b"))
         await world.settle()
@@ -68,7 +68,7 @@ def test_a_job_without_pods_says_itself_why_it_waits() -> None:
         await world.settle()
         ((reason, message),) = world.events("j")
         assert reason == "Waiting"
-        assert message.startswith("needs 2 x 1 cpu; room for 0 of 2 pods")
+        assert message.startswith("needs 2 pods with 1 cpu each; room for 0 of 2 pods")
 
     run_scenario(scenario)
 

@@ -204,7 +204,7 @@ def test_an_elastic_gang_preempts_only_for_its_minimum() -> None:
 
 def test_a_gang_that_is_seated_by_another_scheduler_is_no_victim() -> None:
     assert plan_lines(node("a"), running("foreign", on="a", managed=False), queued("hero", priority=9)) == [
-        "hero waits: needs 1 x 8 nvidia.com/gpu; room for 0 of 1 pods; 1 x too little nvidia.com/gpu is free"
+        "hero waits: needs 1 pod with 8 nvidia.com/gpu; room for 0 of 1 pods; a has 0 of 8 nvidia.com/gpu free"
     ]
 
 

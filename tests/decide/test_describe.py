@@ -58,7 +58,7 @@ def test_every_action_is_a_sentence(action: Action, sentence: str) -> None:
         (WaitReason(WaitCode.GUARDED, "1 pod", guard="back-off: twice"), "back-off: twice; needs 1 pod"),
         (
             WaitReason(WaitCode.NO_ROOM, "2 pods", 2, 1, (Refusal("is cordoned", 3), Refusal("is lost", 1))),
-            "needs 2 pods; room for 1 of 2 pods; 3 x is cordoned; 1 x is lost",
+            "needs 2 pods; room for 1 of 2 pods; 3 nodes are cordoned; 1 node is lost",
         ),
         (WaitReason(WaitCode.BLOCKED_DOMAINS, "2 islands", 2, 0), "needs 2 islands; room for 0 of 2 islands"),
     ],
@@ -71,5 +71,5 @@ def test_a_reason_names_the_holders_of_the_seats() -> None:
     full = WaitReason(
         WaitCode.NO_ROOM, "2 x 1 cpu", 2, 0, holders=(Holder("low", 5, 3, "so"), Holder("lower", 4, 1, "so too"))
     )
-    assert reason_with_holder(full) == f"{reason_summary(full)}; held by low, 3 seats: so"
+    assert reason_with_holder(full) == f"{reason_summary(full)}; held by low, 3 seats: it so"
     assert reason_with_holder(WaitReason(WaitCode.SUSPENDED, "")) == "it is suspended by its owner"

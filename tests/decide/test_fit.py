@@ -245,7 +245,7 @@ def test_resources(asked: dict[str, int], offered: dict[str, int], welcome: bool
 def test_what_others_take_is_not_there() -> None:
     asks = shape(gpus=1, cpu=40_000)
     assert plan_lines(node("n"), running("other", on="n", asks=asks), queued("one", asks=asks)) == [
-        "one waits: needs 1 x 1 nvidia.com/gpu + 40 cpu; room for 0 of 1 pods; 1 x too little cpu is free"
+        "one waits: needs 1 pod with 1 nvidia.com/gpu + 40 cpu; room for 0 of 1 pods; n has too little cpu free"
     ]
 
 
@@ -305,9 +305,9 @@ def test_pods_of_one_gang_do_not_share_a_host_port() -> None:
     ("asks", "where", "why"),
     [
         (shape(gpus=4), node("n", gpus=0), "has no nvidia.com/gpu"),
-        (shape(gpus=16), node("n"), "is too small: nvidia.com/gpu"),
-        (shape(gpus=8), node("n"), "too little nvidia.com/gpu is free"),
-        (shape(gpus=1, cpu=1), node("n"), "too little cpu is free"),
+        (shape(gpus=16), node("n"), "has only 8 nvidia.com/gpu"),
+        (shape(gpus=8), node("n"), "has 4 of 8 nvidia.com/gpu free"),
+        (shape(gpus=1, cpu=1), node("n"), "has too little cpu free"),
     ],
 )
 def test_a_shortage_in_words(asks: Shape, where: Node, why: str) -> None:

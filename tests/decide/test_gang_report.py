@@ -17,9 +17,9 @@ from tests.decide.builders import (
     slices,
 )
 from understudy.decide.describe import describe
+from understudy.decide.gang_needs import needs
 from understudy.decide.gang_report import GangReport, gang_report
 from understudy.decide.policy import Policy
-from understudy.decide.wait_reasons import needs
 from understudy.model.gangs import Gang, Topology, TopologyMode
 from understudy.model.nodes import Node
 from understudy.model.plans import Refusal, Wait, WaitCode, WaitReason
@@ -28,15 +28,15 @@ from understudy.model.plans import Refusal, Wait, WaitCode, WaitReason
 @pytest.mark.parametrize(
     ("gang", "words"),
     [
-        (queued("g"), "1 x 8 nvidia.com/gpu"),
-        (queued("g", members=3, asks=shape(2, cpu=1500)), "3 x 2 nvidia.com/gpu + 1500m cpu"),
-        (queued("g", asks=shape(0)), "1 x 1 pod"),
-        (queued("g", members=4, min_members=2), "4 x 8 nvidia.com/gpu, at least 2 of 4"),
-        (jobset("g", islands=3), f"3 islands each alone in one {SLICE}, 6 x 8 nvidia.com/gpu"),
-        (jobset("g", mode=TopologyMode.REQUIRED), f"1 island each within one {SLICE}, 2 x 8 nvidia.com/gpu"),
+        (queued("g"), "1 pod with 8 nvidia.com/gpu"),
+        (queued("g", members=3, asks=shape(2, cpu=1500)), "3 pods with 2 nvidia.com/gpu + 1500m cpu each"),
+        (queued("g", asks=shape(0)), "1 pod"),
+        (queued("g", members=4, min_members=2), "4 pods with 8 nvidia.com/gpu each, at least 2 of 4"),
+        (jobset("g", islands=3), f"3 islands, each alone in one {SLICE}, 6 pods with 8 nvidia.com/gpu each"),
+        (jobset("g", mode=TopologyMode.REQUIRED), f"1 island within one {SLICE}, 2 pods with 8 nvidia.com/gpu each"),
         (
             queued("g", topology=Topology(SLICE, TopologyMode.PREFERRED)),
-            f"1 island each preferably within one {SLICE}, 1 x 8 nvidia.com/gpu",
+            f"1 island preferably within one {SLICE}, 1 pod with 8 nvidia.com/gpu",
         ),
     ],
 )
@@ -54,18 +54,22 @@ def test_refusals_are_counted_most_frequent_first() -> None:
     where = [*nodes("a b"), node("c", unschedulable=True), node("d", gpus=0)]
     full = [running("x", on="a", priority=9), running("y", on="b", priority=9)]
     assert reason(*where, *full, queued("new")).refusals == (
-        Refusal("too little nvidia.com/gpu is free", 2),
-        Refusal("has no nvidia.com/gpu", 1),
-        Refusal("is cordoned", 1),
+        Refusal("has 0 of 8 nvidia.com/gpu free", 2, ("a", "b")),
+        Refusal("has no nvidia.com/gpu", 1, ("d",)),
+        Refusal("is cordoned", 1, ("c",)),
     )
 
 
 @pytest.mark.parametrize(
     ("holder", "new", "keeps"),
     [
-        (running("x", on="a", priority=5), queued("new", priority=5), "priority 5 is not lower than 5"),
-        (running("x", on="a"), queued("new", priority=5, preempts=False), "the waiting gang may not preempt"),
-        (running("x", on="a"), queued("new", members=2, priority=5), "its leaving would not make enough room"),
+        (running("x", on="a", priority=5), queued("new", priority=5), "has the same priority (5)"),
+        (
+            running("x", on="a"),
+            queued("new", priority=5, preempts=False),
+            "is less important, but this gang may not preempt",
+        ),
+        (running("x", on="a"), queued("new", members=2, priority=5), "is less important, but its seats are not enough"),
     ],
 )
 def test_holders_say_why_they_keep_their_seats(holder: Gang, new: Gang, keeps: str) -> None:
@@ -84,7 +88,10 @@ def test_domains_that_are_taken_name_their_tenants() -> None:
     racks = slices(s0="a b", s1="c d")
     found = reason(*racks, jobset("x", on="a b", priority=9), running("y", on="c", gpus=1, priority=9), jobset("new"))
     assert found.code is WaitCode.BLOCKED_DOMAINS
-    assert found.refusals == (Refusal("Job/default/x sits there", 1), Refusal("Job/default/y sits there", 1))
+    assert found.refusals == (
+        Refusal("Job/default/x sits there", 1, ("s0",)),
+        Refusal("Job/default/y sits there", 1, ("s1",)),
+    )
     assert [(h.gang, h.seats) for h in found.holders] == [("Job/default/x", 2), ("Job/default/y", 1)]
 
 
@@ -96,7 +103,10 @@ def test_the_member_that_finds_no_node_is_the_one_told_of() -> None:
     island = gang.islands[0]
     mixed = type(gang)(gang.key, gang.kind, gang.namespace, gang.name, (type(island)("i0", (launcher, worker)),))
     assert plan_lines(node("a"), mixed) == [
-        "new waits: needs 1 x 8 nvidia.com/gpu and 1 x 1 cpu; room for 1 of 2 pods; 1 x label role=cpu is asked for"
+        (
+            "new waits: needs 1 pod with 8 nvidia.com/gpu and 1 pod with 1 cpu; room for 1 of 2 pods; "
+            "a: label role=cpu is asked for"
+        )
     ]
 
 
@@ -125,7 +135,7 @@ def test_a_report_has_every_domain_and_its_cost() -> None:
 def test_a_report_has_every_node_where_no_domain_is_required() -> None:
     found = report(*nodes("a b"), running("x", on="a", priority=1), queued("g", priority=5))
     assert [(look.place, look.refused, look.occupants) for look in found.places] == [
-        ("a", "too little nvidia.com/gpu is free", ("Job/default/x",)),
+        ("a", "has 0 of 8 nvidia.com/gpu free", ("Job/default/x",)),
         ("b", "", ()),
     ]
 

@@ -129,7 +129,7 @@ def test_a_lemon_gets_no_new_seats_and_keeps_its_pods() -> None:
     bad = node("a", failures=(NOW - 3.0, NOW - 2.0, NOW - 1.0))
     guard = "lemon node: failed 3 times lately, until 1970-01-03T03:46:37Z"
     assert plan_lines(bad, running("old", on="a", gpus=4), queued("new", gpus=4)) == [
-        f"new waits: needs 1 x 4 nvidia.com/gpu; room for 0 of 1 pods; 1 x {guard}"
+        f"new waits: needs 1 pod with 4 nvidia.com/gpu; room for 0 of 1 pods; a: {guard}"
     ]
 
 
@@ -183,7 +183,7 @@ def test_in_a_mass_failure_no_gang_moves_and_other_pools_are_repaired() -> None:
     other = running("other", on="l4-bad0")
     guard = "mass failure: 2 of 4 nodes of h100 turned bad at once, until 1970-01-02T03:51:35Z"
     assert plan_lines(pool(2, 2), pool(1, 3, kind="l4"), one, other, policy=policy) == [
-        f"one waits: {guard}; needs 2 x 8 nvidia.com/gpu",
+        f"one waits: {guard}; needs 2 pods with 8 nvidia.com/gpu each",
         "swap other: other-0 l4-bad0 -> h100-good1 (idle); l4-bad0 lost: it died",
     ]
 

@@ -136,14 +136,14 @@ def test_holders_sit_there_and_keep_their_seats_for_the_reason_given(cluster: Cl
 
 def keeps(gang: Gang, other: Gang) -> str:
     if not other.managed:
-        return "another scheduler seats it"
+        return "is seated by another scheduler"
     if not other.seated():
         return "is leaving"
     if other.priority >= gang.priority:
-        return f"priority {other.priority} is not lower than {gang.priority}"
+        return f"has {'the same' if other.priority == gang.priority else 'a higher'} priority ({other.priority})"
     if not gang.preempts:
-        return "the waiting gang may not preempt"
-    return "its leaving would not make enough room"
+        return "is less important, but this gang may not preempt"
+    return "is less important, but its seats are not enough"
 
 
 @given(BUSY)

@@ -68,7 +68,7 @@ def test_it_keeps_to_the_constraints_of_its_template() -> None:
 def test_a_gang_that_does_not_run_gets_no_understudy() -> None:
     for gang in (queued("g", members=9), replace(running("g", on="a"), suspension=Suspension.BY_OWNER)):
         words = plan_lines(nodes("a"), SPARES, gang, warm("w", "g"))
-        assert "w waits: needs a spare seat; room for 0 of 1 pods; 1 x Job/default/g does not run".replace(
+        assert "w waits: needs a spare seat; room for 0 of 1 pods; 1 node: g does not run".replace(
             "Job/default/", ""
         ) in [line.replace("Job/default/", "") for line in words]
 

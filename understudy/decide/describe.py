@@ -11,6 +11,7 @@ from understudy.model.plans import (
     Grow,
     Hold,
     Preempt,
+    Refusal,
     Requeue,
     Shrink,
     Start,
@@ -73,10 +74,27 @@ def reason_summary(reason: WaitReason) -> str:
             return f"{reason.guard}{until_clause(reason.until)}; needs {reason.needs}"
         case WaitCode.NO_ROOM | WaitCode.BLOCKED_DOMAINS:
             what = "islands" if reason.code is WaitCode.BLOCKED_DOMAINS else "pods"
-            why = "; ".join(f"{refusal.count} x {refusal.why}" for refusal in reason.refusals[:3])
-            return f"needs {reason.needs}; room for {reason.free} of {reason.wanted} {what}" + (
-                f"; {why}" if why else ""
+            place = "domain" if reason.code is WaitCode.BLOCKED_DOMAINS else "node"
+            parts = [f"needs {reason.needs}", f"room for {reason.free} of {reason.wanted} {what}"]
+            parts += [refusal_clause(refusal, place) for refusal in reason.refusals[:3]]
+            return "; ".join(
+                [*parts, f"cannot start on these nodes: {reason.infeasible}"] if reason.infeasible else parts
             )
+
+
+_PLURAL = {"is": "are", "has": "have", "does": "do"}
+
+
+def refusal_clause(refusal: Refusal, place: str) -> str:
+    """«node-0 and node-1 have no nvidia.com/gpu», «7 nodes: taint a is not tolerated»."""
+    names = list(refusal.names)
+    which = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if not which:
+        which = f"{refusal.count} {place}{'s' * (refusal.count != 1)}"
+    verb, _, rest = refusal.why.partition(" ")
+    if verb not in _PLURAL:
+        return f"{which}: {refusal.why}"
+    return f"{which} {verb if refusal.count == 1 else _PLURAL[verb]} {rest}"
 
 
 def until_clause(moment: float | None) -> str:
@@ -90,7 +108,7 @@ def reason_with_holder(reason: WaitReason) -> str:
         return reason_summary(reason)
     holder = reason.holders[0]
     seats = f"{holder.seats} seat{'s' * (holder.seats != 1)}"
-    return f"{reason_summary(reason)}; held by {holder.gang}, {seats}: {holder.keeps}"
+    return f"{reason_summary(reason)}; held by {holder.gang}, {seats}: it {holder.keeps}"
 
 
 def _nodes(names: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from understudy.model.gangs import HostPort, Shape
 from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint, Verdict
+from understudy.model.quantity import format_quantity
 from understudy.model.selectors import NodeTerm
 
 NodeFilter = Callable[[Shape, Node], str | None]
@@ -90,10 +91,19 @@ def shortage(shape: Shape, free: Mapping[str, int], node: Node) -> str | None:
     """The first resource that is missing, in words."""
     for name, amount in sorted(shape.requests, key=_scarcest_first):
         if amount > free.get(name, 0):
-            if amount > node.allocatable.get(name, 0):
-                return f"has no {name}" if not node.allocatable.get(name) else f"is too small: {name}"
-            return f"too little {name} is free"
+            return _what_is_missing(name, amount, max(0, free.get(name, 0)), node.allocatable.get(name, 0))
     return None
+
+
+def _what_is_missing(name: str, amount: int, free: int, total: int) -> str:
+    """Free amounts are told of countable devices only: those of CPU and memory differ from node to node."""
+    if not total:
+        return f"has no {name}"
+    if amount > total:
+        return f"has only {format_quantity(total, name)} {name}"
+    if "/" in name:
+        return f"has {free} of {total} {name} free"
+    return f"has too little {name} free"
 
 
 def ports_clash(shape: Shape, taken: Iterable[HostPort]) -> bool:

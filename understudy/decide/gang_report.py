@@ -5,13 +5,14 @@ import msgspec
 from understudy.decide.cycle import plan
 from understudy.decide.fit import shortage
 from understudy.decide.gang_health import impaired_gangs
+from understudy.decide.gang_needs import needs
 from understudy.decide.order import turn_order
 from understudy.decide.placement.placement_request import IslandRequest
 from understudy.decide.placement.seat_search import SeatSearch
 from understudy.decide.policy import Policy
 from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.decide.proposal import Proposal
-from understudy.decide.wait_reasons import domains_of, needs, why_not_domain
+from understudy.decide.wait_reasons import domains_of, why_not_domain
 from understudy.model.gangs import Gang, Island, TopologyMode
 from understudy.model.plans import Action, Cost, Dismiss, Preempt
 from understudy.model.snapshot import Snapshot

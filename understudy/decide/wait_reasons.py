@@ -1,12 +1,13 @@
 """Why not: turns a gang that waits into a WaitReason."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from msgspec.structs import replace
 
-from understudy.decide.fit import shortage
+from understudy.decide.fit import capacity, shortage
+from understudy.decide.gang_needs import needs
 from understudy.decide.guards import ActiveGuard, over_budget
 from understudy.decide.placement.candidate_order import why_domain_closed
 from understudy.decide.placement.gang_placement import find_seats
@@ -20,37 +21,10 @@ from understudy.model.plans import Holder, Refusal, WaitCode, WaitReason
 from understudy.model.quantity import format_quantity
 
 SHOWN_HOLDERS = 5
+NAMED_NODES = 3
+_TOO_SMALL = ("has only", "has no")
 EXACTLY_COUNTED = 5  # islands
 COUNTED_GANGS = 512  # in a large cluster, at most so many gangs are searched for holders of seats
-
-
-# What a gang needs
-
-
-def needs(gang: Gang) -> str:
-    """«3 islands of 2 pods, each alone in one rack, each pod 4 cpu»; lists shapes only where they differ."""
-    wanted = [_together(gang.islands)]
-    shapes = Counter(_asks(m.shape) for m in gang.members())
-    wanted.append(" and ".join(f"{count} x {asks}" for asks, count in sorted(shapes.items(), reverse=True)))
-    if gang.elastic:
-        wanted.append(f"at least {gang.minimum} of {gang.size}")
-    return ", ".join(part for part in wanted if part)
-
-
-def _asks(shape: Shape) -> str:
-    shown = sorted((n for n, _ in shape.requests if n != "pods"), key=lambda n: (not is_accelerator(n), n))
-    amounts = dict(shape.requests)
-    return " + ".join(f"{format_quantity(amounts[name], name)} {name}" for name in shown[:3]) or "1 pod"
-
-
-def _together(islands: Iterable[Island]) -> str:
-    kinds = Counter((i.topology.mode, i.topology.key) for i in islands if i.topology is not None)
-    words = {
-        TopologyMode.EXCLUSIVE: "each alone in one",
-        TopologyMode.REQUIRED: "each within one",
-        TopologyMode.PREFERRED: "each preferably within one",
-    }
-    return ", ".join(f"{count} island{'s' * (count > 1)} {words[mode]} {key}" for (mode, key), count in kinds.items())
 
 
 # Reasons
@@ -146,14 +120,34 @@ def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
 
 def _no_seats(proposal: Proposal, gang: Gang) -> WaitReason:
     free, unplaced = _members_free(proposal, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
+    refusals = _node_refusals(proposal, gang, unplaced)
     return WaitReason(
         WaitCode.NO_ROOM,
         needs(gang),
         wanted=gang.minimum,
         free=min(free, gang.minimum - 1),  # each member may fit alone, but not all together
-        refusals=_node_refusals(proposal, gang, unplaced),
+        refusals=refusals,
         holders=_rival_holders(proposal, gang, unplaced),
+        infeasible=_infeasible(proposal, unplaced.shape, refusals),
     )
+
+
+def _infeasible(proposal: Proposal, shape: Shape, refusals: tuple[Refusal, ...]) -> str:
+    """Why no node could take such a pod however empty it is; '' if one could."""
+    if not any(refusal.why.startswith(_TOO_SMALL) for refusal in refusals):
+        return ""
+    infos = proposal.snapshot.nodes
+    open_nodes = [infos[name].node for name in infos if proposal.refusal(shape, name) is None]
+    if any(capacity(shape, node.allocatable, 1) for node in open_nodes):
+        return ""
+    for name, amount in shape.requests:
+        largest = max((node.allocatable.get(name, 0) for node in open_nodes), default=0)
+        if not largest:
+            return f"no node that it may use has {name}"
+        if amount > largest:
+            asked, most = format_quantity(amount, name), format_quantity(largest, name)
+            return f"a pod asks for {asked} {name}, and no node that it may use has more than {most}"
+    return "no node that it may use has all that a pod asks for"
 
 
 def _essential(gang: Gang) -> list[Member]:
@@ -233,34 +227,38 @@ def _node_refusals(proposal: Proposal, gang: Gang, member: Member) -> tuple[Refu
     """Why nodes cannot take this member, counted. A whole bucket with too little free counts at once."""
     search = SeatSearch(proposal, gang)
     island = Island("", ())
-    counts: Counter[str] = Counter()
+    refused: dict[str, list[str]] = defaultdict(list)
     asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
     for bucket, names in proposal.snapshot.buckets.items():
         short = _too_little(bucket, asked)
         if short is not None and len(names) > COUNTED_GANGS:
-            counts[short] += len(names)
+            refused[short].extend(names)
             continue
         for name in names:
             info = proposal.snapshot.nodes[name]
             why = search.why_closed(member.shape, island, name)
             why = why or shortage(member.shape, search.free_space(name).free, info.node)
-            counts[why or "has room for too few of them"] += 1
+            refused[why or f"has room for {search.room_for(member.shape, island, name, gang.size)} of the pods"].append(
+                name
+            )
     for name in proposal.snapshot.unhealthy:
-        counts[proposal.refusal(member.shape, name) or "is not healthy"] += 1
-    return _refusals(counts)
+        refused[proposal.refusal(member.shape, name) or "is not healthy"].append(name)
+    return _refusals(refused)
 
 
 def _too_little(bucket: CapacityBucket, asked: dict[str, int]) -> str | None:
     flavor, level = bucket
     if asked and flavor == "cpu":
         return f"has no {next(iter(asked))}"
-    return f"too little {flavor} is free" if level < asked.get(flavor, 0) else None
+    return f"has too little {flavor} free" if level < asked.get(flavor, 0) else None
 
 
 def _domain_refusals(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
     search = SeatSearch(proposal, gang)
-    counts = Counter(why_not_domain(search, part, value) or "is free" for value in domains_of(proposal, part))
-    return _refusals(counts)
+    refused: dict[str, list[str]] = defaultdict(list)
+    for value in domains_of(proposal, part):
+        refused[why_not_domain(search, part, value) or "is free"].append(value)
+    return _refusals(refused)
 
 
 def domains_of(proposal: Proposal, part: IslandRequest) -> list[str]:
@@ -287,8 +285,12 @@ def why_not_domain(search: SeatSearch, part: IslandRequest, value: str) -> str |
     return f"does not hold the island: {counts.most_common(1)[0][0]}" if counts else "is too small for the island"
 
 
-def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
-    return tuple(Refusal(why, count) for why, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def _refusals(refused: Mapping[str, Sequence[str]]) -> tuple[Refusal, ...]:
+    """Most frequent first. Names are for few nodes only: they would change the reason with every node that changes."""
+    by_count = sorted(refused.items(), key=lambda item: (-len(item[1]), item[0]))
+    return tuple(
+        Refusal(why, len(names), tuple(sorted(names)) if len(names) <= NAMED_NODES else ()) for why, names in by_count
+    )
 
 
 def _domain_holders(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
@@ -318,8 +320,15 @@ def _seat_holders(proposal: Proposal, gang: Gang, member: Member, asked: set[str
                 for m in proposal.snapshot.gangs[key].seated()
                 if not asked or asked & {n for n, _ in m.shape.requests}
             ]
-            counts[key] = sum(1 for m in seats if proposal.refusal(member.shape, m.node) is None)
+            counts[key] = sum(1 for m in seats if _could_take(proposal, member.shape, m.node))
     return _holders(proposal, gang, counts)
+
+
+def _could_take(proposal: Proposal, shape: Shape, name: str) -> bool:
+    """Whether the node could take such a pod if it were empty."""
+    if proposal.refusal(shape, name) is not None:
+        return False
+    return bool(capacity(shape, proposal.snapshot.nodes[name].node.allocatable, 1))
 
 
 def _holders(proposal: Proposal, gang: Gang, counts: Counter[str]) -> tuple[Holder, ...]:
@@ -335,9 +344,10 @@ def _keeps(gang: Gang, holder: Gang) -> str:
     if not holder.seated():
         return "is leaving"
     if not holder.managed:
-        return "another scheduler seats it"
+        return "is seated by another scheduler"
     if holder.priority >= gang.priority:
-        return f"priority {holder.priority} is not lower than {gang.priority}"
+        more = "has the same priority" if holder.priority == gang.priority else "has a higher priority"
+        return f"{more} ({holder.priority})"
     if not gang.seated() and not gang.preempts:
-        return "the waiting gang may not preempt"
-    return "its leaving would not make enough room"
+        return "is less important, but this gang may not preempt"
+    return "is less important, but its seats are not enough"

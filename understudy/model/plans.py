@@ -130,10 +130,11 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
-    """Why nodes (or domains) do not fit: `count` of them share this reason."""
+    """Why nodes (or domains) do not fit: `count` of them share this reason. Few of them are named."""
 
     why: str
     count: int
+    names: tuple[str, ...] = ()
 
 
 class WaitReason(msgspec.Struct, frozen=True, gc=False):
@@ -147,6 +148,7 @@ class WaitReason(msgspec.Struct, frozen=True, gc=False):
     holders: tuple[Holder, ...] = ()
     guard: str = ""
     until: float | None = None
+    infeasible: str = ""  # why no node could take a pod of it however empty the cluster is
 
 
 class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):

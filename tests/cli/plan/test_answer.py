@@ -87,7 +87,7 @@ def test_names_that_are_not_there_are_refused(shell: Shell, change: str, complai
 
 def test_a_story_names_every_domain_and_why_not(shell: Shell) -> None:
     text = shell.plan("-f", SLICES, "--explain", "high")
-    assert text.startswith("JobSet default/high (priority 2000)\n  needs: 1 island each alone in one cloud.google.com/")
+    assert text.startswith("JobSet default/high (priority 2000)\n  needs: 1 island alone in one cloud.google.com/")
     assert "turn: 1 of 1 that want something" in text
     assert "Looked at for high-slice-0: 2 domains of cloud.google.com/gke-nodepool" in text
     assert "slice-a, slice-b: JobSet/default/low sits there" in text

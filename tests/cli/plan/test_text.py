@@ -31,11 +31,11 @@ GANGS = {
 CONTEXT = PlanContext(GANGS, now=1000.0)
 REASON = WaitReason(
     WaitCode.NO_ROOM,
-    needs="4 x 8 nvidia.com/gpu",
+    needs="4 pods with 8 nvidia.com/gpu each",
     wanted=4,
     free=1,
-    refusals=(Refusal("not enough nvidia.com/gpu", 3), Refusal("cordoned", 1)),
-    holders=(Holder(HIGH, 2000, 2, "its priority is higher"),),
+    refusals=(Refusal("has no nvidia.com/gpu", 3, ("a", "b", "c")), Refusal("is cordoned", 1)),
+    holders=(Holder(HIGH, 2000, 2, "has a higher priority (2000)"),),
     guard="backs off after 2 failures",
     until=1300.0,
 )
@@ -98,11 +98,11 @@ def test_a_swap_shows_every_move() -> None:
 def test_a_wait_tells_all_of_its_reason() -> None:
     told = lines(Wait(LOW, REASON))
     for line in (
-        "needs: 4 x 8 nvidia.com/gpu",
+        "needs: 4 pods with 8 nvidia.com/gpu each",
         "room now: for 1 of 4 pods",
-        "why not: 3 x not enough nvidia.com/gpu",
-        "why not: 1 x cordoned",
-        "held by: JobSet default/high (priority 2000), 2 seats: its priority is higher",
+        "why not: a, b and c have no nvidia.com/gpu",
+        "why not: 1 node is cordoned",
+        "held by: JobSet default/high (priority 2000), 2 seats: it has a higher priority (2000)",
         "guard: backs off after 2 failures",
         "until: 1970-01-01T00:21:40Z (in 5m)",
     ):

@@ -65,7 +65,7 @@ def test_a_job_is_followed_to_its_good_or_bad_end(shared: SharedClusters, capsys
         await cluster.witness.until("why", lambda: cluster.witness.told("FailedScheduling", "Pod", "waits"))
         said = ""
         async with asyncio.timeout(PATIENCE):
-            while not re.search(r" waits PENDING(: needs 1 x 1 nvidia.com/gpu.*)?\n", said):
+            while not re.search(r" waits PENDING(: needs 1 pod with 1 nvidia.com/gpu.*)?\n", said):
                 await asyncio.sleep(LOOK)
                 said += capsys.readouterr().out
         await cluster.delete(JOBS, "waits", propagation="Background")

@@ -8,18 +8,23 @@ from understudy.cli.queries.objects import EventInfo, PodInfo
 from understudy.cli.views.reasons import plain_reason, reason_sentences
 
 NO_ROOM = (
-    "needs 1 x 1 nvidia.com/gpu; room for 0 of 1 pods; 3 x taint a is not tolerated; 1 x too little nvidia.com/gpu is"
-    " free; held by Job/default/critical, 1 seat: priority 1100000 is not lower than 1000000"
+    "needs 1 pod with 1 nvidia.com/gpu; room for 0 of 1 pods; 3 nodes: taint a is not tolerated; "
+    "b has 0 of 1 nvidia.com/gpu free; held by Job/default/critical, 1 seat: it has a higher priority (1100000)"
 )
 PREEMPTED = "preempt Job/default/train (2 pods) for Job/default/critical: priority 9 goes before 1"
 
 
 def test_a_reason_is_told_part_by_part() -> None:
     assert plain_reason(NO_ROOM) == [
-        "It needs 1 x 1 nvidia.com/gpu.",
+        "It needs 1 pod with 1 nvidia.com/gpu.",
         "There is room for 0 of 1 pods.",
-        "Why the rest does not do: 3 x taint a is not tolerated; 1 x too little nvidia.com/gpu is free.",
-        "Job/default/critical holds 1 seat: priority 1100000 is not lower than 1000000.",
+        "Why it does not fit: 3 nodes: taint a is not tolerated; b has 0 of 1 nvidia.com/gpu free.",
+        "Job/default/critical holds 1 seat: it has a higher priority (1100000).",
+    ]
+    tiny = "needs 1 pod with 8 gpu; room for 0 of 1 pods; a has only 1 gpu; cannot start on these nodes: why"
+    assert plain_reason(tiny)[2:] == [
+        "Why it does not fit: a has only 1 gpu.",
+        "It cannot start on these nodes: why.",
     ]
     assert plain_reason("0/3 nodes are available") == ["It waits: 0/3 nodes are available."]
     assert plain_reason("") == []
@@ -39,7 +44,7 @@ def test_a_reason_is_told_part_by_part() -> None:
 def test_a_job_that_waits_says_for_what_and_who_has_it(pods: list[PodInfo], events: list[EventInfo]) -> None:
     said = reason_sentences(summary(job("Job"), *pods), events, NOW)
     assert said[0].startswith("Job default/train is pending, 1m after it was made")
-    assert "Job/default/critical holds 1 seat: priority 1100000 is not lower than 1000000." in said
+    assert "Job/default/critical holds 1 seat: it has a higher priority (1100000)." in said
 
 
 def test_a_job_whose_pods_the_cluster_does_not_let_sit_says_so() -> None:
@@ -59,10 +64,11 @@ def test_a_job_that_runs_says_where_and_an_old_reason_is_not_told() -> None:
 
 def test_a_guard_says_until_when_and_how_far_away_that_is() -> None:
     until = rfc3339(NOW + 90.0)
-    guard = f"back-off: it failed 2 times lately, until {until}; needs 1 x 1 nvidia.com/gpu"
+    guard = f"back-off: it failed 2 times lately, until {until}; needs 1 pod with 1 nvidia.com/gpu"
     said = reason_sentences(summary(job("Job"), pod("train-abcde", "Pending", node="", waits=guard)), [], NOW)
     assert (
-        said[1] == f"It waits: back-off: it failed 2 times lately, until {until} (in 1m); needs 1 x 1 nvidia.com/gpu."
+        said[1]
+        == f"It waits: back-off: it failed 2 times lately, until {until} (in 1m); needs 1 pod with 1 nvidia.com/gpu."
     )
 
 
@@ -74,7 +80,8 @@ def test_a_guard_says_until_when_and_how_far_away_that_is() -> None:
 def test_a_job_that_runs_tells_that_a_mass_failure_keeps_it_from_being_mended(
     later: list[EventInfo], left: float, tells: bool
 ) -> None:
-    guard = f"mass failure: 4 of 8 nodes turned bad at once, until {rfc3339(NOW + left)}; needs 2 x 1 nvidia.com/gpu"
+    until = rfc3339(NOW + left)
+    guard = f"mass failure: 4 of 8 nodes turned bad at once, until {until}; needs 2 pods with 1 nvidia.com/gpu each"
     events = [event("Job/train", "Waiting", guard, age=12), *later]
     said = reason_sentences(summary(job("Job"), pod("a"), pod("b")), events, NOW)
     told = [words for words in said if words.startswith("12s ago it could not be made whole: mass failure: 4 of 8")]
@@ -91,7 +98,7 @@ def test_a_preempted_job_tells_for_whom_it_went_and_what_it_waits_for() -> None:
     ]
     said = reason_sentences(summary(found), events, NOW)
     assert said[0] == "Job default/train waits to go on: it gave up its seats, and is resumed by itself when it fits."
-    assert "It needs 1 x 1 nvidia.com/gpu." in said
+    assert "It needs 1 pod with 1 nvidia.com/gpu." in said
     assert said[-2:] == [
         "1m ago it gave up all its seats (2) for Job/default/critical: priority 9 goes before 1.",
         "train-abcde left n1 to default/critical-x.",

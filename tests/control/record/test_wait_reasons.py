@@ -25,6 +25,6 @@ def test_a_requeued_job_is_told_itself_while_its_last_pods_are_taken_away() -> N
         assert world.cluster.all(PODS)
         told = [message for reason, message in world.events("hero") if reason == "Waiting"]
         assert len(told) == 1
-        assert "is too small: nvidia.com/gpu" in told[0]
+        assert "has only 1 nvidia.com/gpu" in told[0]
 
     run_scenario(scenario)

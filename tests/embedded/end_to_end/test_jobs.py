@@ -175,8 +175,8 @@ def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -
         told = await witness.until("second is told why", refusal)
         assert told["reason"] == "Unschedulable"
         assert told["message"] == (
-            "needs 1 x 1 nvidia.com/gpu; room for 0 of 1 pods; 1 x too little nvidia.com/gpu is free; "
-            "held by Job/default/first, 1 seat: priority 5 is not lower than 5"
+            "needs 1 pod with 1 nvidia.com/gpu; room for 0 of 1 pods; one has 0 of 1 nvidia.com/gpu free; "
+            "held by Job/default/first, 1 seat: it has the same priority (5)"
         )
         [words] = await witness.until("an event", lambda: witness.told("FailedScheduling", "Pod", "second"))
         assert words == told["message"]
@@ -239,7 +239,7 @@ def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None
         before = await witness.until("low runs", lambda: running(witness, "low"))
         await cluster.create(job("patient", "patient", gpus=1))
         [words] = await witness.until("why", lambda: witness.told("FailedScheduling", "Pod", "patient"))
-        assert "held by Job/default/low, 1 seat: the waiting gang may not preempt" in words
+        assert "held by Job/default/low, 1 seat: it is less important, but this gang may not preempt" in words
         assert running(witness, "low") == before
         await cluster.delete(JOBS, "low", propagation="Background")
         await witness.until("patient runs", lambda: running(witness, "patient"))

@@ -10,7 +10,7 @@ import msgspec
 
 from understudy.cli.input.times import long_duration, rfc3339
 from understudy.cli.output.terminal import Painter
-from understudy.decide.describe import reason_summary
+from understudy.decide.describe import reason_summary, refusal_clause
 from understudy.decide.gang_report import GangReport, PlaceReport
 from understudy.model.gangs import Gang
 from understudy.model.plans import (
@@ -21,6 +21,7 @@ from understudy.model.plans import (
     Hold,
     Plan,
     Preempt,
+    Refusal,
     Requeue,
     Shrink,
     Start,
@@ -201,14 +202,22 @@ def _reason(reason: WaitReason, context: PlanContext) -> Iterator[str]:
         units = "islands" if reason.code is WaitCode.BLOCKED_DOMAINS else "pods"
         yield f"room now: for {reason.free} of {reason.wanted} {units}"
     for refusal in reason.refusals:
-        yield f"why not: {refusal.count} x {refusal.why}"
+        yield f"why not: {_refused(reason, refusal)}"
+    if reason.infeasible:
+        yield f"cannot start on these nodes: {reason.infeasible}"
     for holder in reason.holders:
         seats = "1 seat" if holder.seats == 1 else f"{holder.seats} seats"
-        yield f"held by: {context.name(holder.gang)} (priority {holder.priority}), {seats}: {holder.keeps}"
+        yield f"held by: {context.name(holder.gang)} (priority {holder.priority}), {seats}: it {holder.keeps}"
     if reason.guard:
         yield f"guard: {reason.guard}"
     if reason.until is not None:
         yield f"until: {_when(reason.until, context.now)}"
+
+
+def _refused(reason: WaitReason, refusal: Refusal) -> str:
+    if reason.code not in _ABOUT_ROOM:
+        return refusal.why
+    return refusal_clause(refusal, "domain" if reason.code is WaitCode.BLOCKED_DOMAINS else "node")
 
 
 def _when(moment: float, now: float) -> str:

@@ -119,11 +119,13 @@ def plain_reason(reason: str) -> list[str]:
             said.append(_full_stop(f"It {part}"))
         elif part.startswith("room for "):
             said.append(_full_stop(f"There is {part}"))
+        elif part.startswith("cannot start "):
+            said.append(_full_stop(f"It {part}"))
         elif held := _HELD.fullmatch(part):
             said.append(_full_stop(f"{held[1]} holds {held[2]}: {held[3]}"))
         else:
             against.append(part)
-    refused = [_full_stop(f"Why the rest does not do: {'; '.join(against)}")] if against else []
+    refused = [_full_stop(f"Why it does not fit: {'; '.join(against)}")] if against else []
     return [*said[:2], *refused, *said[2:]]
 
 

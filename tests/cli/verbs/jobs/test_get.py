@@ -67,7 +67,7 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
         assert re.search(r"^default medium QUEUING JOB \d+s N/A medium 0s 0/0 1 0 1 made room for others", wide[2])
         why = await shows(cluster, "why", "medium")
         assert why[0].startswith("Job default/medium waits to go on")
-        assert "It needs 1 x 1 nvidia.com/gpu." in why
+        assert "It needs 1 pod with 1 nvidia.com/gpu." in why
         assert any("for Job/default/critical: priority 1100000 goes before 1000000." in line for line in why)
         events = await shows(cluster, "events", "medium")
         assert any(re.search(rf"Preempted +pod/{name} +Preempted by default/critical-", line) for line in events)
@@ -114,7 +114,7 @@ def test_jobs_of_every_origin_in_every_form(tmp_path: Path) -> None:
         assert (figures["requestGPUs"], figures["allocatedGPUs"], figures["chiefName"]) == (4, 4, names[0])
         described = await shows(cluster, "describe", "set-2")
         assert described[3] == "Status:     PENDING"
-        assert any(line.startswith("  It needs 1 x 8 nvidia.com/gpu") for line in described)
+        assert any(line.startswith("  It needs 1 pod with 8 nvidia.com/gpu") for line in described)
         top = await shows(cluster, "top", "job")
         held = sorted(line.split()[:3] for line in top[1:4])
         assert held == [["lone", "1", "1"], ["set", "4", "4"], ["set-2", "8", "0"]]

@@ -100,7 +100,7 @@ RUNS = summary(
 )
 WAITS = summary(
     job("JobSet", "big", spec=spec_of("JobSet", gpus=4, workers=2), age=58),
-    pod("big-workers-0-0-abcde", "Pending", node="", gpus=4, waits="needs 2 x 4 nvidia.com/gpu"),
+    pod("big-workers-0-0-abcde", "Pending", node="", gpus=4, waits="needs 2 pods with 4 nvidia.com/gpu each"),
 )
 DONE = summary(job("PyTorchJob", "old", status=conditions(Succeeded="True"), age=3 * 86400 + 5))
 
@@ -122,7 +122,7 @@ def test_the_wide_form_adds_gpus_preemptions_and_reasons() -> None:
     assert shown[0].split()[9:] == ["GPU(Requested)", "GPU(Allocated)", "PREEMPTIONS", "REASON"]
     assert " ".join(shown[1].split()) == "default medium RUNNING JOB 12m 192.168.0.23 medium 11m 1/1 1 1 2"
     assert " ".join(shown[2].split()) == (
-        "default big PENDING JOBSET 58s N/A N/A 0s 0/1 8 0 0 needs 2 x 4 nvidia.com/gpu"
+        "default big PENDING JOBSET 58s N/A N/A 0s 0/1 8 0 0 needs 2 pods with 4 nvidia.com/gpu each"
     )
 
 

@@ -69,7 +69,7 @@ def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path:
         await witness.until("why it waits", lambda: witness.told("FailedScheduling", "Pod", "waits"))
         said = await typed(cluster, "logs", "waits")
         assert (said.code, said.out) == (1, "")
-        assert re.match(r"understudy: waits-\S+ has no log yet: needs 1 x 1 nvidia.com/gpu", said.err)
+        assert re.match(r"understudy: waits-\S+ has no log yet: needs 1 pod with 1 nvidia.com/gpu", said.err)
         waiting = await started(cluster, "logs", "waits", "-f")
         assert waiting.stdout is not None
         await cluster.cordon("n-1", yes=False)
