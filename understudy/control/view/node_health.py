@@ -1,21 +1,33 @@
 """Node verdicts: turns a node object, its lease and the time into healthy, suspect, lost or leaving, and says why.
 
-Every signal is one function; the worst finding wins. To add a signal, write its function and name it in SIGNALS."""
+The worst finding wins. What others write on a node is a row of the table in `node_signals`; a signal that is more than
+that is a function here, named in SIGNALS."""
 
+import enum
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from understudy.control.view.node_signals import rules_with
+from understudy.control.view.signal_rules import SignalFinding, SignalRule, signals_on
 from understudy.kinds.annotations import NOTICE, read_notice, read_time
 from understudy.model.nodes import Health, Verdict
-from understudy.objects.meta import Condition, seconds
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import seconds
 from understudy.objects.nodes import Lease, Node
 
 
+class CordonPolicy(enum.StrEnum):
+    """What a cordon means for the pods that run there."""
+
+    STAY = "stay"
+    LEAVE = "leave"
+
+
 class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """How long a node may be silent. Leases are judged in missed renewals: a node renews four times a lease
-    duration."""
+    """When a node counts as suspect, lost or leaving. Leases are judged in missed renewals: a node renews four times a
+    lease duration."""
 
     lease_suspect: float = 1.5  # renewals missed: with Kubernetes' leases of 40 s, 15 s after the last one
     lease_lost: float = 2.3  # two renewals missed, and some delay of the network: 23 s after the last one
@@ -25,6 +37,8 @@ class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
     # None: nodes report the end of such pods before their resources are given to others.
     return_margin: float | None = 30.0
+    signals: tuple[SignalRule, ...] = ()  # they go before the table of defaults
+    cordon: CordonPolicy = CordonPolicy.STAY
     spot_labels: dict[str, str] = {}  # node labels that mark spot capacity, beside those of the clouds
 
 
@@ -36,6 +50,7 @@ class HealthFinding(NamedTuple):
 
     health: Health
     changes_at: float | None = None
+    problem: BadObject | None = None  # a time on the node that cannot be read, and does not count
 
 
 class Heartbeat(NamedTuple):
@@ -59,48 +74,8 @@ class NodeCheck(NamedTuple):
 HEALTHY = Health()
 _GRAVITY = {Verdict.HEALTHY: 0, Verdict.SUSPECT: 1, Verdict.LEAVING: 2, Verdict.LOST: 3}
 
-# Conditions that are bad when they are true (or, where it says so, false), and how bad.
-_BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
-    **dict.fromkeys(
-        ("GPUMissing", "NVLinkStatusInactive", "XIDErrors", "XidError", "NVLinkError", "GPUUnhealthy", "KernelDeadlock",
-         "ReadonlyFilesystem", "FilesystemCorruptionProblem", "XfsShutdown", "CperHardwareErrorFatal"),
-        ("True", Verdict.LOST),
-    ),
-    **dict.fromkeys(
-        ("IBLinkFlapping", "GPUClockThrottling", "UnhealthyNvidiaDevicePlugin", "KubeletProblem", "KubeletUnhealthy",
-         "ContainerRuntimeProblem", "ContainerRuntimeUnhealthy", "DiskBadBlock", "NetworkUnavailable"),
-        ("True", Verdict.SUSPECT),
-    ),
-    "AcceleratedHardwareReady": ("False", Verdict.LOST),
-    # its pods are about to be evicted; until then they can be moved in order
-    "DiskPressure": ("True", Verdict.LEAVING),
-    **dict.fromkeys(
-        ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady"), ("False", Verdict.SUSPECT)
-    ),
-}  # fmt: skip
-
 _NOT_READY = "node.kubernetes.io/not-ready"
-_LOST_TAINTS = (
-    "node.kubernetes.io/out-of-service",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/shutdown",
-    "node.cloudprovider.kubernetes.io/shutdown",
-)
-
-# Taints that announce the end of a node, and the seconds between announcement and end.
-_NOTICES = {
-    "cloud.google.com/impending-node-termination": 30.0,
-    "aws-node-termination-handler/spot-itn": 120.0,
-    "aws-node-termination-handler/rebalance-recommendation": 120.0,
-    "aws-node-termination-handler/scheduled-maintenance": 120.0,
-    "aws-node-termination-handler/asg-lifecycle-termination": 120.0,
-    "karpenter.sh/disrupted": 120.0,
-    "remediator.kubernetes.azure.com/unschedulable": 30.0,
-    "ToBeDeletedByClusterAutoscaler": 600.0,
-}
-_ACTION_TIME = "aws-node-termination-handler/action-time"
-_MAINTENANCE_TIME = "cloud.google.com/scheduled-maintenance-time"
-_MAINTENANCE_NOW = "cloud.google.com/active-node-maintenance"
+_CORDONED = "node.kubernetes.io/unschedulable"
 
 
 def renewal_interval(lease: Lease) -> float:
@@ -120,14 +95,15 @@ def examine_node(node: Node, beat: Heartbeat | None, now: float, limits: HealthL
     """The worst finding (of two leavings the earlier), and the first time at which any finding could change by time
     alone."""
     case = NodeCheck(node, beat, now, limits)
-    worst, soonest = HEALTHY, None
+    worst, soonest, first_problem = HEALTHY, None, None
     for signal in SIGNALS:
-        for health, changes_at in signal(case):
+        for health, changes_at, problem in signal(case):
             if is_worse(health, worst):
                 worst = health
             if changes_at is not None and (soonest is None or changes_at < soonest):
                 soonest = changes_at
-    return HealthFinding(worst, soonest)
+            first_problem = first_problem or problem
+    return HealthFinding(worst, soonest, first_problem)
 
 
 def is_silent(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> bool:
@@ -202,36 +178,6 @@ def lease_age(case: NodeCheck) -> Iterator[HealthFinding]:
         yield HealthFinding(HEALTHY, beat.since + suspect_after)
 
 
-def lost_taints(case: NodeCheck) -> Iterator[HealthFinding]:
-    for taint in case.node.spec.taints:
-        if taint.key in _LOST_TAINTS:
-            yield HealthFinding(Health(Verdict.LOST, f"taint {taint.key}", seconds(taint.time_added)))
-
-
-def termination_notices(case: NodeCheck) -> Iterator[HealthFinding]:
-    """Taints that announce the end. If neither the taint nor a label gives a time, the end may come at any moment."""
-    for taint in case.node.spec.taints:
-        if taint.key in _NOTICES:
-            added = seconds(taint.time_added)
-            deadline = _epoch(case.node.metadata.labels.get(_ACTION_TIME, ""))
-            if deadline is None and added is not None:
-                deadline = added + _NOTICES[taint.key]
-            yield HealthFinding(Health(Verdict.LEAVING, f"taint {taint.key}", added, deadline))
-
-
-def maintenance(case: NodeCheck) -> Iterator[HealthFinding]:
-    labels = case.node.metadata.labels
-    planned = _epoch(labels.get(_MAINTENANCE_TIME, ""))
-    if labels.get(_MAINTENANCE_NOW) == "ONGOING":
-        yield HealthFinding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_NOW}", planned, planned))
-    elif planned is not None:
-        notice_at = planned - case.limits.maintenance_notice
-        if case.now >= notice_at:
-            yield HealthFinding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_TIME}", notice_at, planned))
-        else:
-            yield HealthFinding(HEALTHY, notice_at)
-
-
 def drain_deadline(case: NodeCheck) -> Iterator[HealthFinding]:
     meta = case.node.metadata
     if meta.annotations and (deadline := read_time(meta.annotations, "drain-deadline", case.node)) is not None:
@@ -248,35 +194,44 @@ def announced_end(case: NodeCheck) -> Iterator[HealthFinding]:
         )
 
 
-def health_conditions(case: NodeCheck) -> Iterator[HealthFinding]:
-    for condition in case.node.status.conditions:
-        bad = _BAD_CONDITIONS.get(condition.type)
-        if bad is not None and condition.status == bad[0]:
-            yield HealthFinding(Health(bad[1], _in_words(condition), seconds(condition.last_transition_time)))
-        elif condition.type == "VMEventScheduled" and condition.status == "True":
-            since = seconds(condition.last_transition_time)
-            yield HealthFinding(Health(Verdict.LEAVING, _in_words(condition), since, since and since + 30.0))
+def cordon(case: NodeCheck) -> Iterator[HealthFinding]:
+    """By policy. What stands in for a node that cannot be read is cordoned and has no conditions: it stays."""
+    if case.limits.cordon is CordonPolicy.LEAVE and case.node.spec.unschedulable and case.node.status.conditions:
+        added = (taint.time_added for taint in case.node.spec.taints if taint.key == _CORDONED)
+        yield HealthFinding(Health(Verdict.LEAVING, "it is cordoned", seconds(next(added, None))))
 
 
-def _in_words(condition: Condition) -> str:
-    return f"condition {condition.type}={condition.status}" + (f" ({condition.reason})" if condition.reason else "")
+def table_of_signals(case: NodeCheck) -> Iterator[HealthFinding]:
+    for signal in signals_on(case.node, rules_with(case.limits.signals)):
+        if signal.rule.verdict is not Verdict.HEALTHY:
+            yield _announced(case, signal) if signal.rule.announces else _counted(case, signal)
 
 
-def _epoch(text: str) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
+def _announced(case: NodeCheck, signal: SignalFinding) -> HealthFinding:
+    """A time that may be far away. One that cannot be read announces nothing."""
+    if signal.deadline is None:
+        return HealthFinding(HEALTHY, problem=signal.problem)
+    notice_at = signal.deadline - case.limits.maintenance_notice
+    if case.now < notice_at:
+        return HealthFinding(HEALTHY, notice_at)
+    return HealthFinding(Health(signal.rule.verdict, signal.cause, notice_at, signal.deadline))
+
+
+def _counted(case: NodeCheck, signal: SignalFinding) -> HealthFinding:
+    created = seconds(case.node.metadata.creation_timestamp)
+    counts_at = float("-inf") if created is None else created + signal.rule.after_creation
+    if signal.rule.after_creation and case.now < counts_at:
+        return HealthFinding(HEALTHY, counts_at, signal.problem)
+    health = Health(signal.rule.verdict, signal.cause, signal.since, signal.deadline)
+    return HealthFinding(health, problem=signal.problem)
 
 
 SIGNALS = (
     ready_condition,
     not_ready_taint,
     lease_age,
-    lost_taints,
-    termination_notices,
-    maintenance,
     drain_deadline,
     announced_end,
-    health_conditions,
+    cordon,
+    table_of_signals,
 )

@@ -57,11 +57,11 @@ def spare_role(node: objects.Node) -> SpareRole:
 
 
 def without_our_words(node: objects.Node) -> objects.Node:
-    """A node with invalid understudy.dev labels or annotations: cordoned until they are corrected, and not lost."""
+    """A node with invalid understudy.dev labels or annotations, as it is without them."""
     labels = {key: value for key, value in node.metadata.labels.items() if key != SPARE}
-    metadata = msgspec.structs.replace(node.metadata, labels=labels, annotations={})
-    spec = msgspec.structs.replace(node.spec, unschedulable=True)
-    return msgspec.structs.replace(node, metadata=metadata, spec=spec)
+    annotations = {key: value for key, value in node.metadata.annotations.items() if not key.startswith(PREFIX)}
+    metadata = msgspec.structs.replace(node.metadata, labels=labels, annotations=annotations)
+    return msgspec.structs.replace(node, metadata=metadata)
 
 
 class NodeIndex:
@@ -185,25 +185,31 @@ class NodeIndex:
         return self._clock[0][0] if self._clock else None
 
     def _form(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
+        """A node with invalid words of ours is cordoned until they are corrected, and not lost. A time of others that
+        cannot be read is only reported."""
         try:
-            health, changes_at = self._examined(obj, now)
-            node = node_of(obj, health, self._limits.spot_labels)
+            found = self._examined(obj, now)
+            node = node_of(obj, found.health, self._limits.spot_labels)
         except BadObject as error:
             if self._invalid_objects is None:
                 raise
             self._invalid_objects.found(obj.title, error)
             plain = without_our_words(obj)
-            health, changes_at = self._examined(plain, now)
-            return node_of(plain, health, self._limits.spot_labels), changes_at
+            found = self._examined(plain, now)
+            node = node_of(plain, found.health, self._limits.spot_labels)
+            return msgspec.structs.replace(node, unschedulable=True), found.changes_at
         if self._invalid_objects is not None:
-            self._invalid_objects.over(obj.title)
-        return node, changes_at
+            if found.problem is not None:
+                self._invalid_objects.found(obj.title, found.problem)
+            else:
+                self._invalid_objects.over(obj.title)
+        return node, found.changes_at
 
     def _examined(self, obj: objects.Node, now: float) -> HealthFinding:
         name = obj.metadata.name
         beat = self._node_leases.of(name, now) if self._node_leases is not None else self._heartbeat(name, now)
         finding, silent = examine_node(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
-        return self._fences.with_fence(obj, finding, silent, now)
+        return self._fences.with_fence(obj, finding, silent, now)._replace(problem=finding.problem)
 
     def _heartbeat(self, name: str, now: float) -> Heartbeat | None:
         """A command that reads a live cluster once does not know the cluster's clock: leases are judged against the
