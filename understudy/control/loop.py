@@ -16,6 +16,7 @@ from understudy.control.apply.pod_recreation import PodRecreator
 from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.apply.taint_eviction import TaintEviction
 from understudy.control.clock import wait_for
+from understudy.control.record.drain_answers import DrainAnswers
 from understudy.control.record.event_formats import CoreEventFormat, EventFormat
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.control.record.incident_records import IncidentStore
@@ -123,6 +124,7 @@ class SchedulingLoop:
         self._wait_reasons = WaitReasons(self.view, self._recorder)
         self._applier = PlanApplier(context, self._pod_recreator, settings.patience, settings.binds_whole)
         self._fence_annotations = FenceAnnotations(records, clock, self.view)
+        self._drain_answers = DrainAnswers(records, clock, self.view)
         self._reflector = Reflector(cluster, clock, self._view_updater)
         self._view_age = ViewAge(cluster, settings.max_view_age)
         self._leads = False
@@ -150,6 +152,7 @@ class SchedulingLoop:
                 self._incidents.records.write,
                 self._node_failures.run,
                 self._fence_annotations.run,
+                self._drain_answers.run,
             )
             for writes in (*background, self._schedule):
                 group.create_task(writes())
@@ -191,7 +194,13 @@ class SchedulingLoop:
     def at_rest(self) -> bool:
         """Whether there is nothing to do until an object changes or time passes."""
         idle = self._idle and not self._unexplained and not self._view_updater.changed.is_set()
-        written = (self._recorder, self._incidents.records, self._node_failures, self._fence_annotations)
+        written = (
+            self._recorder,
+            self._incidents.records,
+            self._node_failures,
+            self._fence_annotations,
+            self._drain_answers,
+        )
         return idle and all(each.idle for each in written)
 
     async def _schedule(self) -> None:
@@ -226,6 +235,7 @@ class SchedulingLoop:
         snapshot = self.view.snapshot(now)
         # 3. What the snapshot shows is handed to the recorders, which write in the background.
         self._fence_annotations.see(now)
+        self._drain_answers.see(snapshot)
         self._view_updater.report_invalid_objects()
         # 4. Failures of jobs are written on the jobs. The plan reads them there: without them, a job that has just
         #    failed would start again without its back-off. So the plan waits for the next turn, once.

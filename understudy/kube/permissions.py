@@ -67,6 +67,7 @@ EVERYWHERE = (
     _on(known.PODS, ("patch",), "is told why it waits or goes, and the seat that is held for it", sub="status"),
     _on(known.CLAIMS, ("patch",), "is told the node for which its volume is to be made"),
     _on(known.NODES, ("patch",), "has its failures noted"),
+    _on(known.DRAIN_REQUESTS, ("patch",), "is answered when its node is empty", sub="status", optional=True),
     _on(known.EVENTS, ("get", "create", "patch"), "says what happens"),
     Permission("events.k8s.io", "events", ("get", "create", "patch"), "says what happens"),
     _on(known.INCIDENTS, (*READ, "create", "patch", "delete"), "keeps what disrupted jobs"),

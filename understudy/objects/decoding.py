@@ -14,6 +14,7 @@ from understudy.objects.cluster_objects import (
     PriorityClass,
     StorageClass,
 )
+from understudy.objects.drain_requests import DrainRequest
 from understudy.objects.errors import BadObject, at
 from understudy.objects.meta import KubeObject, title
 from understudy.objects.nodes import Lease, Node
@@ -36,6 +37,7 @@ STRUCTS: StructsByKind = {
     ("scheduling.k8s.io", "PodGroup"): PodGroup,
     ("scheduling.x-k8s.io", "PodGroup"): CoschedulingGroup,
     ("scheduling.volcano.sh", "PodGroup"): VolcanoGroup,
+    ("nvsentinel.nvidia.com", "DrainRequest"): DrainRequest,
 }
 
 _WORDS = {

@@ -99,3 +99,6 @@ POD_GROUPS_V1ALPHA3 = Resource("scheduling.k8s.io", "v1alpha3", "podgroups", "Po
 POD_GROUPS_V1ALPHA2 = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
 COSCHEDULING_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
 VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
+
+# What NVIDIA's NVSentinel asks of a scheduler before a node is repaired.
+DRAIN_REQUESTS = Resource("nvsentinel.nvidia.com", "v1alpha1", "drainrequests", "DrainRequest")

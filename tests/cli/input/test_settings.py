@@ -7,9 +7,12 @@ import pytest
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.settings import Settings, given, origins, read, variable_of
-from understudy.control.view.node_health import HealthLimits
+from understudy.control.view.node_health import CordonPolicy, HealthLimits
+from understudy.control.view.signal_rules import SignalRule
 from understudy.decide.policy import Policy, SpareRule
+from understudy.embedded.loop_settings import loop_settings
 from understudy.kube.settings import KubeSettings
+from understudy.model.nodes import Verdict
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 
@@ -44,7 +47,22 @@ def test_settings_are_read(tmp_path: Path) -> None:
             "policy: {spares: [{count: 1, per: rack, topology: rack}]}",
             "policy.spares[0]: per: the same label as topology; leave one of them out",
         ),
-        ("policy: {spares: [{count: 1, label: {}}]}", "policy.spares[0]: object contains unknown field `label`"),
+        (
+            "policy: {spares: [{count: 1, label: {}}]}",
+            "policy.spares[0]: object contains unknown field `label`; did you mean labels?",
+        ),
+        ("health: {cordon: go}", "health.cordon: invalid enum value 'go'"),
+        ("health: {signals: {}}", "health.signals: expected `array`, got `object`"),
+        ("health: {signals: [{condition: A, verdict: gone}]}", "health.signals[0].verdict: invalid enum value 'gone'"),
+        ("health: {signals: [{condition: A}]}", "health.signals[0]: object missing required field `verdict`"),
+        (
+            "health: {signals: [{conditon: A, verdict: lost}]}",
+            "health.signals[0]: object contains unknown field `conditon`; did you mean condition?",
+        ),
+        (
+            "health: {signals: [{taint: a, verdict: lost}, {taint: b, effect: NoSchedul, verdict: lost}]}",
+            "health.signals[1]: effect: 'NoSchedul' is none of NoSchedule, PreferNoSchedule, NoExecute",
+        ),
         ("policy: 3", "policy: expected settings, one `key: value` a line"),
         ("kube: {retryPeriod: 0}", "kube.retryPeriod: 0 is not positive"),
         ("kube: {leaseDuration: 20.5}", "kube.leaseDuration: 20.5 is no whole number"),
@@ -107,6 +125,9 @@ def test_who_gives_nothing_leaves_a_cluster_as_it_was_and_an_empty_file_takes_it
         ("UNDERSTUDY_POLICY_LEND_SPARES", "yes", "expected true or false"),
         ("UNDERSTUDY_POLICY_LEMON_FAILURES", "1.5", "expected `int`, got `float`"),
         ("UNDERSTUDY_POLICY_SPARES", "two nodes", "expected a list as JSON"),
+        ("UNDERSTUDY_HEALTH_CORDON", "go", "invalid enum value 'go'"),
+        ("UNDERSTUDY_HEALTH_SIGNALS", '[{"labl":"a"}]', "unknown field `labl`; did you mean label?"),
+        ("UNDERSTUDY_HEALTH_SIGNALS", '[{"label":"a","taint":"b","verdict":"lost"}]', "[0]: expected one of "),
     ],
 )
 def test_bad_variables_are_named(variable: str, text: str, complaint: str) -> None:
@@ -114,6 +135,23 @@ def test_bad_variables_are_named(variable: str, text: str, complaint: str) -> No
         read(None, {variable: text})
     assert str(caught.value).startswith(variable)
     assert complaint in str(caught.value)
+
+
+def test_rules_for_signals_are_read_from_the_file_and_from_a_variable(tmp_path: Path) -> None:
+    rules = "[{condition: XIDErrors, verdict: healthy}, {taint: 'mine/*', verdict: leaving, seconds: 60}]"
+    found = settings(tmp_path, f"health: {{signals: {rules}, cordon: leave}}\n").health
+    assert found.signals == (
+        SignalRule(Verdict.HEALTHY, condition="XIDErrors"),
+        SignalRule(Verdict.LEAVING, taint="mine/*", seconds=60.0),
+    )
+    assert found.cordon is CordonPolicy.LEAVE
+    written = '[{"label":"broken","verdict":"suspect","afterCreation":30}]'
+    environment = {"UNDERSTUDY_HEALTH_SIGNALS": written, "UNDERSTUDY_HEALTH_CORDON": "leave"}
+    assert read(None, environment).health.signals == (SignalRule(Verdict.SUSPECT, label="broken", after_creation=30.0),)
+    told = given(None, environment)
+    rule = {"label": "broken", "verdict": "suspect", "afterCreation": 30.0}
+    assert told == {"health": {"signals": (rule,), "cordon": "leave"}}
+    assert loop_settings(told).limits.signals == (SignalRule(Verdict.SUSPECT, label="broken", after_creation=30.0),)
 
 
 def test_text_needs_no_quotes() -> None:

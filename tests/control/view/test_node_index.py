@@ -4,8 +4,10 @@ import pytest
 
 from tests.objects.documents import MADE, MADE_AT, Document, lease, node
 from understudy.control.view.cluster_view import ClusterView
-from understudy.control.view.node_health import HealthLimits
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_health import CordonPolicy, HealthLimits
 from understudy.control.view.node_index import NodeIndex
+from understudy.control.view.signal_rules import SignalRule
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
 from understudy.objects.errors import BadObject
@@ -144,3 +146,46 @@ def test_nodes_that_are_gone_are_lost() -> None:
     view.remove(decode(node("n")))
     assert "n" not in view.snapshot(0.0).nodes
     assert made(node("m")).health == Health()
+
+
+def test_a_time_of_others_that_cannot_be_read_is_reported_once_and_closes_no_node() -> None:
+    invalid = InvalidObjects()
+    index = NodeIndex(HealthLimits(), invalid)
+    meta = {"labels": {"cloud.google.com/scheduled-maintenance-time": "soon"}}
+    for taints in ([], [{"key": "other", "effect": "NoSchedule"}]):
+        obj = decode(node("n", meta, taints=taints))
+        assert isinstance(obj, NodeObject)
+        index.put(obj)
+        fresh, gone = index.changes(MADE_AT)
+        index.settle(fresh, gone)
+        assert (fresh["n"].usable, fresh["n"].unschedulable) == (True, False)
+    [(about, words)] = invalid.news()
+    assert about == "Node n"
+    assert words.startswith(
+        "Node n: metadata.labels[cloud.google.com/scheduled-maintenance-time]: 'soon' is not a time"
+    )
+    corrected = decode(node("n"))
+    assert isinstance(corrected, NodeObject)
+    index.put(corrected)
+    index.changes(MADE_AT)
+    assert not invalid.known
+
+
+def test_a_node_with_invalid_words_of_ours_is_closed_but_no_cordon_that_makes_it_leave() -> None:
+    index = NodeIndex(HealthLimits(cordon=CordonPolicy.LEAVE), InvalidObjects())
+    ready = [{"type": "Ready", "status": "True"}]
+    obj = decode(node("n", {"annotations": {"understudy.dev/notice": "soon"}}, conditions=ready))
+    assert isinstance(obj, NodeObject)
+    index.put(obj)
+    fresh, _ = index.changes(MADE_AT)
+    assert (fresh["n"].health.verdict, fresh["n"].unschedulable) == (Verdict.HEALTHY, True)
+
+
+def test_the_words_of_others_count_on_a_node_with_invalid_ones_of_ours() -> None:
+    goes_at = SignalRule(Verdict.LEAVING, annotation="mine/goes")
+    index = NodeIndex(HealthLimits(signals=(goes_at,)), InvalidObjects())
+    obj = decode(node("n", {"annotations": {"understudy.dev/notice": "soon", "mine/goes": "yes"}}))
+    assert isinstance(obj, NodeObject)
+    index.put(obj)
+    fresh, _ = index.changes(MADE_AT)
+    assert fresh["n"].health.verdict is Verdict.LEAVING

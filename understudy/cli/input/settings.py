@@ -6,7 +6,7 @@ An unknown key is an error. A variable goes before the file, the file before the
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -143,7 +143,7 @@ def _section(path: str, name: str, sections: dict[str, Any], struct: type[S]) ->
     try:
         return msgspec.convert(values, struct)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: {_placed(name, str(error))}") from None
+        raise BadInput(f"{path}: {_placed(name, str(error), struct)}") from None
 
 
 def _known_keys(path: str, prefix: str, values: dict[str, Any], struct: type[msgspec.Struct]) -> None:
@@ -153,12 +153,28 @@ def _known_keys(path: str, prefix: str, values: dict[str, Any], struct: type[msg
             raise BadInput(f"{path}: {prefix}{key}: no such setting; {suggestion(str(key), known, 'there are')}")
 
 
-def _placed(section: str, problem: str) -> str:
-    """msgspec's `Expected X, got Y - at `$.a`` as `section.a: expected X, got Y`; of a key it says `key` in `$.a``."""
+def _placed(section: str, problem: str, wanted: Any) -> str:
+    """msgspec's `Expected X, got Y - at `$.a`` as `section.a: expected X, got Y`; of a key it says `key` in `$.a``.
+    An unknown field of a rule in a list offers the near ones."""
     what, _, where = problem.partition(" - at ")
     field = where.rpartition(" in ")[2].strip("`").removeprefix("$")
     key = "key: " if where.startswith("`key` in ") else ""
-    return f"{section}{field}: {key}{what[:1].lower()}{what[1:]}"
+    return f"{section}{field}: {key}{what[:1].lower()}{what[1:]}{_near_fields(what, field, wanted)}"
+
+
+def _near_fields(problem: str, place: str, wanted: Any) -> str:
+    """`wanted` is a section and `place` a key of it, such as `.spares[0]`; or the type of one setting."""
+    unknown = re.search("unknown field `(.*)`", problem)
+    if unknown is None:
+        return ""
+    key = re.search(r"\w+", place.partition("[")[0])
+    if key is not None:
+        wanted = next(one.type for one in msgspec.structs.fields(wanted) if one.encode_name == key[0])
+    rules = next((one for one in get_args(wanted) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
+    if rules is None:
+        return ""
+    known = [field.encode_name for field in msgspec.structs.fields(rules)]
+    return f"; {suggestion(unknown[1], known, 'there are')}"
 
 
 # The environment
@@ -197,12 +213,12 @@ def _of_environment(environment: Mapping[str, str]) -> list[_Given]:
 
 def _converted(variable: str, text: str, wanted: Any) -> Any:
     """Numbers, true and false, and lists as JSON; anything else is text."""
-    if wanted is str:
-        return text
     try:
+        if isinstance(wanted, type) and issubclass(wanted, str):
+            return msgspec.convert(text, wanted)
         return msgspec.json.decode(text, type=wanted)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{variable}={text}: {_placed('', str(error)).lstrip(': ')}") from None
+        raise BadInput(f"{variable}={text}: {_placed('', str(error), wanted).lstrip(': ')}") from None
     except msgspec.DecodeError:
         words = {float: "a number", int: "a whole number", bool: "true or false"}.get(wanted, "a list as JSON")
         raise BadInput(f"{variable}={text}: expected {words}") from None

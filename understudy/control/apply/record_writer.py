@@ -1,4 +1,5 @@
-"""Writes what the recording parts hand over: events, conditions of pods, annotations of nodes, incidents."""
+"""Writes what the recording parts hand over: events, conditions of pods, annotations of nodes, incidents,
+answers to drain requests."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -37,6 +38,9 @@ class RecordWriter:
     async def annotate_node(self, name: str, annotations: Mapping[str, str | None], uid: str = "") -> None:
         metadata = {**({"uid": uid} if uid else {}), "annotations": annotations}
         await self._cluster.patch(Ref(NODES, name=name), {"metadata": metadata}, form=PatchForm.MERGE)
+
+    async def update_drain_status(self, ref: Ref, seen: Mapping[str, str], status: Mapping[str, Any]) -> None:
+        await self._cluster.patch(ref, {"metadata": seen, "status": status}, sub="status", form=PatchForm.MERGE)
 
     async def put_incident(self, ref: Ref, document: Mapping[str, Any], is_known: bool) -> None:
         """An incident that is not known may exist all the same: an earlier loop may have created it just before it

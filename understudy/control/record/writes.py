@@ -24,6 +24,10 @@ class RecordWrites(Protocol):
         """None removes an annotation. With `uid`, a node of the same name that was created later is left alone."""
         ...
 
+    async def update_drain_status(self, ref: Ref, seen: Mapping[str, str], status: Mapping[str, Any]) -> None:
+        """`seen` are the uid and the version of the drain request; a newer one is left alone."""
+        ...
+
     async def put_incident(self, ref: Ref, document: Mapping[str, Any], is_known: bool) -> None:
         """Creates or updates a record. `is_known`: it existed at the last look."""
         ...

@@ -24,6 +24,7 @@ from understudy.objects.cluster_objects import (
     PriorityClass,
     StorageClass,
 )
+from understudy.objects.drain_requests import DrainRequest
 from understudy.objects.jobs import TrainingRuntime, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import Lease, Node
@@ -65,6 +66,7 @@ class ClusterView:
             Pod: self._put_pod,
             Node: self._nodes.put,
             Lease: self._nodes.put_lease,
+            DrainRequest: self._nodes.put_drain_request,
             PodDisruptionBudget: self._budgets.put,
             **dict.fromkeys(JOB_STRUCTS, self._gangs.put_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.put_group),
@@ -73,6 +75,7 @@ class ClusterView:
             Pod: self._remove_pod,
             Node: self._nodes.remove,
             Lease: self._nodes.remove_lease,
+            DrainRequest: self._nodes.remove_drain_request,
             PodDisruptionBudget: self._budgets.remove,
             **dict.fromkeys(JOB_STRUCTS, self._gangs.remove_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
@@ -141,6 +144,10 @@ class ClusterView:
     def fence_notes(self) -> Mapping[str, str | None]:
         """Annotations of fences that nodes should have and do not have; None: the annotation is to be removed."""
         return self._nodes.fence_notes
+
+    @property
+    def drain_requests(self) -> Iterable[DrainRequest]:
+        return self._nodes.drain_requests
 
     def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
         return unprovisioned_claims(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)

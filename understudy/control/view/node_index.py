@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from understudy.control.view.drain_requests import DrainRequests
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_capacity import capacity_of
 from understudy.control.view.node_fences import NodeFences
@@ -15,6 +16,7 @@ from understudy.control.view.node_health import (
     examine_node,
     heartbeat,
     is_silent,
+    is_worse,
     renewal_interval,
 )
 from understudy.control.view.node_leases import LeaseClock, NodeLeases
@@ -22,6 +24,7 @@ from understudy.kinds.annotations import PREFIX, read_times
 from understudy.model.nodes import Fence, Health, Node, SpareRole, Taint, Verdict
 from understudy.model.quantity import parse_quantity
 from understudy.objects import nodes as objects
+from understudy.objects.drain_requests import DrainRequest
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import seconds
 from understudy.objects.nodes import LEASE_NAMESPACE, Lease
@@ -77,6 +80,7 @@ class NodeIndex:
         self._invalid_objects = invalid_objects
         self._node_leases = NodeLeases(limits, lease_clock) if lease_clock is not None else None
         self._fences = NodeFences(limits.return_margin)
+        self.drain_requests = DrainRequests()
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
         self._newest = 0.0  # the time of the newest renewal
@@ -129,6 +133,12 @@ class NodeIndex:
     def fence_notes(self) -> Mapping[str, str | None]:
         """Annotations of fences that nodes should have and do not have; None: the annotation is to be removed."""
         return self._fences.notes
+
+    def put_drain_request(self, request: DrainRequest) -> None:
+        self._dirty.update(dict.fromkeys(self.drain_requests.put(request)))
+
+    def remove_drain_request(self, request: DrainRequest) -> None:
+        self._dirty.update(dict.fromkeys(self.drain_requests.remove(request)))
 
     def put_lease(self, lease: Lease) -> None:
         """A renewal of a healthy node's lease only delays the time at which the node becomes suspect."""
@@ -209,6 +219,9 @@ class NodeIndex:
         name = obj.metadata.name
         beat = self._node_leases.of(name, now) if self._node_leases is not None else self._heartbeat(name, now)
         finding, silent = examine_node(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
+        asked = self.drain_requests.health_of(name)
+        if asked is not None and is_worse(asked, finding.health):
+            finding = finding._replace(health=asked)
         return self._fences.with_fence(obj, finding, silent, now)._replace(problem=finding.problem)
 
     def _heartbeat(self, name: str, now: float) -> Heartbeat | None:

@@ -69,6 +69,7 @@ WATCHED_RESOURCES = (
             resources.CLUSTER_TRAINING_RUNTIMES,
             resources.COSCHEDULING_GROUPS,
             resources.VOLCANO_GROUPS,
+            resources.DRAIN_REQUESTS,
         )
     ),
     WatchedResource(
