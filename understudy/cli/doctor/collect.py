@@ -11,6 +11,7 @@ import msgspec
 
 from understudy.cli.clusters.selection import local_cluster_at
 from understudy.cli.doctor.facts import CheckupRequest, ClusterFacts, Document, LeaderLease, NamespaceInfo, Served
+from understudy.cli.doctor.health_reports import TRACES
 from understudy.cli.doctor.server import rights_of, user_of
 from understudy.cli.doctor.workloads import OPERATORS
 from understudy.cli.input.settings import Origin, Settings, origins, told
@@ -147,6 +148,7 @@ _ASKED = {
     "admissionregistration.k8s.io",
     *(permission.group for permission in PERMISSIONS if permission.group),
     *(operator.group for operator in OPERATORS),
+    *(trace.group for trace in TRACES if trace.group),
 }
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from understudy.cli.doctor import installation, nodes, server, workloads
+from understudy.cli.doctor import health_reports, installation, nodes, server, workloads
 from understudy.cli.doctor.collect import collect_facts
 from understudy.cli.doctor.facts import CheckupRequest, ClusterFacts
 from understudy.cli.doctor.findings import Finding, Section, all_well, report_figures, report_lines
@@ -17,8 +17,8 @@ from understudy.kube.settings import SCHEDULER_NAME
 
 ABOUT = """\
 Look over a cluster, before Understudy is installed in it or after: the server and its clock,
-permissions, whether an Understudy leads, operators, nodes and their accelerators, the labels that
-group them, spares, and who schedules what. It changes nothing.
+permissions, whether an Understudy leads, operators, nodes and their accelerators, who reports on
+their health, the labels that group them, spares, and who schedules what. It changes nothing.
 
 Every finding has a mark: + well, . good to know, ! to mind, x wrong (on screen as ✓ · ! ✗), and
 where something can be done, how. The exit code is 1 where something is wrong."""
@@ -75,6 +75,7 @@ CHECKS: tuple[tuple[str, Callable[[ClusterFacts], list[Finding]]], ...] = (
     ("Understudy", installation.check_installation),
     ("Operators", workloads.check_operators),
     ("Nodes", nodes.check_nodes),
+    ("Health reports", health_reports.check_health_reports),
     ("Topology", nodes.check_topology),
     ("Work", workloads.check_pods),
     ("Settings", installation.check_settings),
