@@ -129,6 +129,7 @@ def test_a_cordon_is_a_notice_only_by_policy() -> None:
         ({"condition": "A", "after_creation": -1.0}, "afterCreation: expected 0 or more"),
         ({"condition": "A", "verdict": LOST, "seconds": 5.0}, "seconds: only for verdict leaving; leave it out"),
         ({"condition": "A", "verdict": LOST, "time": "t"}, "time: only for verdict leaving; leave it out"),
+        ({"condition": "Ready", "verdict": HEALTHY}, "condition: Ready always counts; health.notReadyLost says after"),
         ({"label": "a", "seconds": 5.0}, "seconds: only for a condition or taint; leave it out"),
     ],
 )

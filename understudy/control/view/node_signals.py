@@ -202,7 +202,9 @@ _READINESS = SignalSource(
     ),
 )
 
-_OTHERS = SignalSource("node agent of Understudy, and others", _conditions(_LOST, "XidError", "NVLinkError", "GPUUnhealthy"))
+_OTHERS = SignalSource(
+    "node agent of Understudy, and others", _conditions(_LOST, "XidError", "NVLinkError", "GPUUnhealthy")
+)
 
 SOURCES = (
     _KUBERNETES,

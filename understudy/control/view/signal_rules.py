@@ -25,6 +25,7 @@ _ONLY_FOR = {
     "seconds": (CONDITION, TAINT),
 }
 _CHOICES = {"status": ("True", "False", "Unknown"), "effect": (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)}
+_JUDGED_ELSEWHERE = {"Ready": "notReadyLost", "node.kubernetes.io/not-ready": "notReadyLost"}
 _LATEST = 1e11  # in the year 5138; larger numbers are milliseconds, or no times at all
 
 
@@ -70,6 +71,8 @@ class SignalRule(
                 return f"{'afterCreation' if field != 'seconds' else field}: expected 0 or more"
         if self.verdict is not Verdict.LEAVING and (self.seconds is not None or self.time):
             return f"{'time' if self.time else 'seconds'}: only for verdict leaving; leave it out"
+        if self.verdict is Verdict.HEALTHY and (setting := _JUDGED_ELSEWHERE.get(self.name)):
+            return f"{given[0]}: {self.name} always counts; health.{setting} says after which time"
         return ""
 
     @property
