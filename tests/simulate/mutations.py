@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from understudy.control.apply import deferred_gangs
 from understudy.control.apply.context import ApplyContext
+from understudy.control.apply.plan_applier import GangTask, PlanApplier
 from understudy.control.apply.seats import split_by_pod
 from understudy.control.loop import SchedulingLoop
 from understudy.control.view.cluster_view import ClusterView
@@ -19,6 +20,9 @@ from understudy.control.view.gang_parts import UnseenJobs
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthFinding, Heartbeat
 from understudy.control.view.node_leases import NodeLeases, _LeaseState
+from understudy.decide.guards import over_budget
+from understudy.decide.holds import HeldSeat
+from understudy.decide.proposal import Proposal
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.leader_election import LeaderElection
 from understudy.model.gangs import Gang
@@ -124,6 +128,34 @@ def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
     return _patched((SchedulingLoop, SchedulingLoop._wait_for_own_writes, do_not_wait))
 
 
+def reserved_seats_taken_one_by_one() -> AbstractContextManager[None]:
+    """A seat that is held for a gang that has begun is free for a more important one, without a preemption."""
+
+    def respects_hold(self: Proposal, gang: Gang, held: HeldSeat) -> bool:
+        may_preempt = gang.preempts and over_budget(gang, self.policy, self.now) is None
+        return held.gang.key != gang.key and (held.gang.priority >= gang.priority or not may_preempt)
+
+    return _patched((Proposal, Proposal.respects_hold, respects_hold))
+
+
+def holds_ignored() -> AbstractContextManager[None]:
+    """Seats that are held for other gangs count as free."""
+
+    def respects_hold(_: Proposal, __: Gang, ___: HeldSeat) -> bool:
+        return False
+
+    return _patched((Proposal, Proposal.respects_hold, respects_hold))
+
+
+def bound_before_all_seats_are_held() -> AbstractContextManager[None]:
+    """Where pods are bound one by one, a gang is bound although not all of its seats are written down."""
+
+    def takes_seats_one_by_one(_: PlanApplier, __: GangTask) -> bool:
+        return False
+
+    return _patched((PlanApplier, PlanApplier._takes_seats_one_by_one, takes_seats_one_by_one))
+
+
 # With the seed that found it last, which is tried first.
 MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
@@ -133,5 +165,8 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "after a pause all leases count as renewed": (a_pause_renews_all_leases, 70),
     "a returning node is given away at once": (a_returning_node_is_given_away, 24),
     "a replica leads for ever": (leads_for_ever, 0),
+    "reserved seats are taken one by one": (reserved_seats_taken_one_by_one, 0),
+    "holds are ignored": (holds_ignored, 0),
+    "gangs are bound before all seats are held": (bound_before_all_seats_are_held, 0),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
 }

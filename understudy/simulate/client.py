@@ -86,6 +86,8 @@ class Client:
             elif faults.lost_requests:
                 faults.lost_requests -= 1
                 lost_request = True
+            if refusal or lost_answer or lost_request:
+                self.context.hampered(0.0 if refusal else TIMEOUT)
         if not lost_request and not self.connection.cut_off:
             request = Request(self, what, apply, answer, write)
             request.refusal, request.lost_answer = refusal, lost_answer

@@ -48,6 +48,11 @@ class Connection:
         """Whether no message arrives."""
         return self.paused or self.cut_off or self.dead
 
+    @property
+    def is_hampered(self) -> bool:
+        """Whether a message does not arrive in time."""
+        return self.stalled or self.server.is_down or any(watch.is_broken for watch in self.watches)
+
     def stall(self, *, paused: bool = False, cut_off: bool = False) -> None:
         if not self.stalled:
             self.stalled_since = self.context.loop.time()
@@ -95,6 +100,10 @@ class Watch:
         self._reader: asyncio.Future[None] | None = None
         self._broken_since: float | None = None
         self.synced = False
+
+    @property
+    def is_broken(self) -> bool:
+        return self._broken_since is not None or not self.synced
 
     # The server's side
 
@@ -201,6 +210,7 @@ class Watch:
             self._context.loop.call_later(1.0, self._mend)
             return
         self._broken_since = None
+        self._context.hampered()
         self.list()
 
     def age(self, now: float) -> float:

@@ -79,6 +79,8 @@ class SimulationContext:
         self.over = asyncio.Event()  # set at the first violation
         self.last_change = 0.0
         self.last_disturbance = 0.0
+        self.last_hampered = 0.0  # when a fault last kept the loops from hearing or writing
+        self.reaction = 1.0 + 4.0 * max((one.seconds for one in scenario.late), default=0.0)
         self.kube = scenario.mode == "kube"
         self.scheduler = SCHEDULER_NAME if self.kube else "default-scheduler"
         self.operated = self.kube or scenario.outside  # simulated operators make the pods
@@ -113,6 +115,10 @@ class SimulationContext:
 
     def changed(self) -> None:
         self.last_change = self.loop.time()
+
+    def hampered(self, seconds: float = 0.0) -> None:
+        """A fault keeps a loop from hearing or writing: now, and for so many seconds."""
+        self.last_hampered = max(self.last_hampered, self.loop.time() + seconds)
 
     def disturbed(self) -> None:
         self.last_disturbance = self.last_change = self.loop.time()

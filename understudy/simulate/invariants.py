@@ -9,11 +9,13 @@ from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
 from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.nodes import Verdict
-from understudy.model.plans import Preempt
+from understudy.model.plans import Preempt, Requeue
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
-from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.api_server import Version
+from understudy.simulate.checks.node_troubles import NodeTroubles
+from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
@@ -65,6 +67,8 @@ class StepInvariants:
         self._preempted_for: dict[str, float] = {}
         self._lives: dict[str, int] = {}  # process -> number of its present life
         self._events: dict[str, Mapping[str, Any]] = {}  # by name
+        self._troubles = NodeTroubles(cluster)
+        self._losses = SeatLosses(cluster, self._troubles)
         cluster.server.observers.append(self.observe)
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)
@@ -84,6 +88,9 @@ class StepInvariants:
     def disturbed(self, event: Event) -> None:
         """An event that may keep gangs from the seats that others were preempted from."""
         other = self.gangs.get(event.target)
+        if other is not None:
+            self._losses.user_changed(other)
+        self._troubles.note([event.target] if event.target in self._kubelets else ())
         for key in list(self._preempted_for):
             gang = self._by_key[key]
             overtakes = other is not None and other.plan.priority >= gang.plan.priority
@@ -141,6 +148,7 @@ class StepInvariants:
             if version.resource.kind == gang.plan.kind:
                 gang.holds = holds_of(after) if after is not None else {}
                 self._judge(gang)
+                self._losses.observe(gang, after)
 
     def _before_loss(self, before: Version | None, after: Version | None, writer: str) -> None:
         """Notes the state of a gang before it loses a pod by a crash, a user or a controller: a scheduler hears of that
@@ -166,6 +174,7 @@ class StepInvariants:
         gang = self.gangs.get(version.metadata.get("labels", {}).get(JOB_LABEL, ""))
         if gang is None:
             return
+        self._losses.pod_changed(gang, before, after)
         if after is None:
             gang.pods.pop(version.uid, None)
             gang.bound_at.pop(version.uid, None)
@@ -181,6 +190,7 @@ class StepInvariants:
             gang.bound_at[after.uid] = self._context.loop.time()
             self._bound(gang, after)
         self._judge(gang)
+        self._losses.observe(gang, self._job(gang))
 
     def _bound(self, gang: GangState, pod: Version) -> None:
         context, node = self._context, pod.node
@@ -189,6 +199,7 @@ class StepInvariants:
         if taken > offered:
             names = sorted(one.name[1] for one in self._seats[node].values())
             context.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
+        self._losses.bound(gang, pod, taken)
         self._check_domain(gang, pod)
         self._check_lost(pod)
         for volume in pod.document["spec"].get("volumes", ()):
@@ -317,6 +328,8 @@ class StepInvariants:
         for action in cycle.done:
             if isinstance(action, Preempt):
                 self._preempted(action, cycle)
+            elif isinstance(action, Requeue) and action.gang in self._by_key:
+                self._losses.requeued(self._by_key[action.gang], action)
 
     def _preempted(self, action: Preempt, cycle: Cycle) -> None:
         context, taker, victim = self._context, self._by_key.get(action.by), self._by_key.get(action.gang)
@@ -337,10 +350,18 @@ class StepInvariants:
             and taker.there
             and not repaired
             and not taker.suspended
-            and not _is_requeued(taker, self._server)
+            and not self._is_requeued(taker)
         ):
             context.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
         self._preempted_for.setdefault(taker.key, context.loop.time())
+
+    def _job(self, gang: GangState) -> Version | None:
+        return self._server.get(Ref(_resource(gang), "default", gang.plan.name))
+
+    def _is_requeued(self, gang: GangState) -> bool:
+        """Whether the scheduler requeued it. Then its pods are missing on purpose."""
+        job = self._job(gang)
+        return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
 
     # Time
 
@@ -353,6 +374,7 @@ class StepInvariants:
     def look(self) -> None:
         """After the faults: checks what may not last any longer."""
         context, now = self._context, self._context.loop.time()
+        self._losses.look()
         for gang in self.gangs.values():
             since = gang.partly_since
             silent = self._cluster.silent  # then no node counts as lost
@@ -388,12 +410,6 @@ def _ready(node: Version) -> str:
         if condition["type"] == "Ready":
             return str(condition["status"])
     return ""
-
-
-def _is_requeued(gang: GangState, server: ApiServer) -> bool:
-    """Whether the scheduler requeued it. Then its pods are missing on purpose."""
-    job = server.get(Ref(_resource(gang), "default", gang.plan.name))
-    return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
 
 
 def _resource(gang: GangState) -> Any:

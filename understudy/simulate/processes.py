@@ -92,15 +92,16 @@ class Process:
         return self._task is not None
 
     @property
-    def working(self) -> Client | None:
-        """The client for its work, while it runs."""
-        return self.clients[0] if self.clients else None
+    def works(self) -> bool:
+        """Whether it hears everything and may write."""
+        return bool(self.clients) and not any(client.connection.is_hampered for client in self.clients)
 
     def start(self) -> None:
         if self._task is None:
             self.life += 1
             self.observer.process_started(self.name, self.life)
             self.context.step("start", self.name, "", self.life)
+            self.context.hampered()
             self._task = self.context.loop.create_task(self._lived())
 
     async def _lived(self) -> None:
@@ -126,6 +127,7 @@ class Process:
         if self.runs:
             self.context.step("killed", self.name, "")
             self.context.last_disturbance = self.context.loop.time()
+            self.context.hampered()
             self.kill()
             self.context.loop.call_later(max(0.1, seconds), self.start)
 
@@ -138,6 +140,8 @@ class Process:
             client.connection.stall(cut_off=True)
 
     def resume(self) -> None:
+        if not self.works:
+            self.context.hampered()
         for client in self.clients:
             client.connection.resume()
 
@@ -213,13 +217,19 @@ class ControlProcess(Process):
 class ReplicaProcess(Process):
     """One of several replicas that may lead, with its fence."""
 
+    _election: LeaderElection | None = None
+
+    @property
+    def works(self) -> bool:
+        return super().works and self._election is not None and self._election.leads
+
     async def _live(self) -> None:
         context = self.context
         lease_client = self._client(f"{self.name}-lease", whole_gangs=False)
         clock = ProcessClock(lease_client)
         candidate = Candidate(self.name, terms=TERMS)
         chance = random.Random(context.scenario.noise * 1000 + self.life)
-        election = LeaderElection(lease_client, clock, candidate, context.loop.time, chance)
+        election = self._election = LeaderElection(lease_client, clock, candidate, context.loop.time, chance)
         settings = settings_of(
             context, ServeOptions(config=Config(server="https://simulated"), identity=self.name).loop
         )

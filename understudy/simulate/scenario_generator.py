@@ -15,6 +15,7 @@ LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", 
 CODES = (409, 429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
+URGENT = 0.08  # share of the seeds in which a gang that starts in stages is met by a more important one
 
 
 def generate(seed: int) -> Scenario:
@@ -40,7 +41,8 @@ def generate(seed: int) -> Scenario:
         outside=mode == "embedded" and chance.random() < 0.3,
         operator_pace=chance.choice((0.05, 0.5, 3.0)),
     )
-    return scenario if calm else _with_return(random.Random(f"{seed} returns"), scenario)
+    scenario = scenario if calm else _with_return(random.Random(f"{seed} returns"), scenario)
+    return _with_urgent_gang(random.Random(f"{seed} urgent"), scenario)
 
 
 def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
@@ -58,6 +60,29 @@ def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
     return replace(
         scenario,
         jobs=(*scenario.jobs, gang),
+        events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
+    )
+
+
+def _with_urgent_gang(chance: random.Random, scenario: Scenario) -> Scenario:
+    """All nodes are full when a gang starts in stages, and while it still waits for pods, a more important one needs a
+    seat that is held for it."""
+    if len(scenario.nodes) < 2 or chance.random() >= URGENT:
+        return scenario
+    amount, parts = scenario.nodes[0].accelerators, chance.randint(2, min(3, len(scenario.nodes)))
+    stages, rest = chance.choice(("InOrder", "dependsOn")), len(scenario.nodes) - parts
+    staged = JobPlan("staged", "JobSet", parts=parts, accelerators=amount, priority=20, stages=stages)
+    urgent = JobPlan("urgent", "Job", accelerators=amount, priority=PRIORITIES[-1], grace=chance.choice((1, 30)))
+    filler = JobPlan("filler", "Job", size=rest, accelerators=amount, priority=PRIORITIES[-1])
+    at = chance.uniform(1.0, scenario.faults_until - 20.0)
+    after = round(at + 1.5 + chance.uniform(0.0, 1.0 + 3.0 * scenario.operator_pace), 3)
+    events = [Event(round(at + 1.0, 3), "submit", "staged"), Event(after, "submit", "urgent")]
+    if rest:
+        events.append(Event(round(at, 3), "submit", "filler"))
+    jobs = (staged, urgent, filler) if rest else (staged, urgent)
+    return replace(
+        scenario,
+        jobs=(*scenario.jobs, *jobs),
         events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
     )
 

@@ -224,6 +224,14 @@ class GangState:
         lowest = min((slot.stage for slot in left), default=0)
         return {slot.name for slot in left if slot.stage == lowest}
 
+    @property
+    def can_be_suspended(self) -> bool:
+        return True
+
+    def seats(self) -> dict[str, str]:
+        """Slot -> node, of pods that are not about to leave."""
+        return {slot: pod.node for slot, pod in self.pods.values() if pod.takes_room and not pod.leaving}
+
     def made(self) -> set[str]:
         """Slots whose pods exist."""
         return {slot for slot, pod in self.pods.values() if not pod.leaving and pod.phase != "Failed"} | self.done
