@@ -15,7 +15,7 @@ LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", 
 CODES = (409, 429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
-URGENT = 0.08  # share of the seeds in which a gang that starts in stages is met by a more important one
+URGENT = 0.04  # share of the seeds in which a more important gang meets one that starts in stages
 
 
 def generate(seed: int) -> Scenario:
@@ -65,26 +65,25 @@ def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
 
 
 def _with_urgent_gang(chance: random.Random, scenario: Scenario) -> Scenario:
-    """All nodes are full when a gang starts in stages, and while it still waits for pods, a more important one needs a
-    seat that is held for it."""
+    """All nodes are full when a gang starts in stages, and while it waits for its next pods, a more important one needs
+    a seat that is held for it. No other gang is a cheaper victim."""
     if len(scenario.nodes) < 2 or chance.random() >= URGENT:
         return scenario
     amount, parts = scenario.nodes[0].accelerators, chance.randint(2, min(3, len(scenario.nodes)))
     stages, rest = chance.choice(("InOrder", "dependsOn")), len(scenario.nodes) - parts
-    staged = JobPlan("staged", "JobSet", parts=parts, accelerators=amount, priority=20, stages=stages)
-    urgent = JobPlan("urgent", "Job", accelerators=amount, priority=PRIORITIES[-1], grace=chance.choice((1, 30)))
-    filler = JobPlan("filler", "Job", size=rest, accelerators=amount, priority=PRIORITIES[-1])
-    at = chance.uniform(1.0, scenario.faults_until - 20.0)
-    after = round(at + 1.5 + chance.uniform(0.0, 1.0 + 3.0 * scenario.operator_pace), 3)
-    events = [Event(round(at + 1.0, 3), "submit", "staged"), Event(after, "submit", "urgent")]
-    if rest:
-        events.append(Event(round(at, 3), "submit", "filler"))
-    jobs = (staged, urgent, filler) if rest else (staged, urgent)
-    return replace(
-        scenario,
-        jobs=(*scenario.jobs, *jobs),
-        events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
-    )
+    jobs = [
+        JobPlan("staged", "JobSet", parts=parts, accelerators=amount, priority=PRIORITIES[-2], stages=stages),
+        JobPlan("urgent", "Job", accelerators=amount, priority=PRIORITIES[-1], grace=chance.choice((1, 30))),
+        JobPlan("filler", "Job", size=rest, accelerators=amount, priority=PRIORITIES[-1]),
+    ][: 3 if rest else 2]
+    at = round(chance.uniform(1.0, scenario.faults_until - 30.0), 3)
+    slow = round(at + 2.0 + chance.uniform(0.5, 3.0) + 8.0 * scenario.operator_pace, 3)
+    kept = {node.name for node in scenario.nodes} | {"", "control", "replica-1", "replica-2"}
+    events = [event for event in scenario.events if event.target in kept]
+    events += [Event(at, "submit", "filler")] if rest else []
+    events += [Event(at + 2.0, "submit", "staged"), Event(at + 2.0, "no-pods", "staged", 25.0, 1)]
+    events += [Event(slow, "submit", "urgent")]
+    return replace(scenario, jobs=tuple(jobs), events=tuple(sorted(events, key=lambda event: event.at)))
 
 
 def _nodes(chance: random.Random, mode: str) -> tuple[NodePlan, ...]:
