@@ -15,13 +15,13 @@ from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import Version
 from understudy.simulate.checks.node_troubles import NodeTroubles
+from understudy.simulate.checks.process_starts import WHOLE, ProcessStarts
 from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
 from understudy.simulate.workloads import JOB_LABEL, GangState
 
-WHOLE = "no process starts before all members of its gang have seats"
 SEATS = "no seat is given twice"
 DOMAINS = "no two islands share an exclusive domain"
 PARTLY = "no gang is partly seated for long"
@@ -62,13 +62,13 @@ class StepInvariants:
         ] = {}  # life of a loop -> node it counts as lost -> last renewal of the node's lease
         self._binding: dict[str, int] = {}  # uid -> bindings in progress
         self._gone_at: dict[str, float] = {}  # node -> when it was deleted
-        self._decided_at: dict[str, float] = {}  # uid -> when its last binding began
         self._failed_binding: dict[str, float] = {}
         self._preempted_for: dict[str, float] = {}
         self._lives: dict[str, int] = {}  # process -> number of its present life
         self._events: dict[str, Mapping[str, Any]] = {}  # by name
         self._troubles = NodeTroubles(cluster)
         self._losses = SeatLosses(cluster, self._troubles)
+        self._starts = ProcessStarts(cluster.context)
         cluster.server.observers.append(self.observe)
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)
@@ -113,7 +113,6 @@ class StepInvariants:
     def bind_begins(self, seatings: Sequence[PodBinding]) -> None:
         for one in seatings:
             self._binding[one.uid] = self._binding.get(one.uid, 0) + 1
-            self._decided_at[one.uid] = self._context.loop.time()
 
     def bind_ends(self, seatings: Sequence[PodBinding]) -> None:
         now = self._context.loop.time()
@@ -138,6 +137,8 @@ class StepInvariants:
         if version.resource is PODS:
             self._before_loss(before, after, writer)
             self._pod(before, after)
+        elif version.resource is LEASES and version.name[0] == "default":
+            self._leader_changed(before, after)
         elif version.resource is NODES and before is not None:
             if after is not None:
                 self._node(before, after, writer)
@@ -150,18 +151,20 @@ class StepInvariants:
                 self._judge(gang)
                 self._losses.observe(gang, after)
 
+    def _leader_changed(self, before: Version | None, after: Version | None) -> None:
+        holders = [one.document["spec"].get("holderIdentity") for one in (before, after) if one is not None]
+        if len({*holders}) > 1 or len(holders) < 2:
+            self._context.hampered()
+
     def _before_loss(self, before: Version | None, after: Version | None, writer: str) -> None:
-        """Notes the state of a gang before it loses a pod by a crash, a user or a controller: a scheduler hears of that
-        later."""
+        """Notes when all pods of the first stage last existed, before a crash, a user or a controller takes one away: a
+        scheduler hears of that later."""
         if before is None or before.leaving or writer.startswith("replica"):
             return
         gang = self.gangs.get(before.metadata.get("labels", {}).get(JOB_LABEL, ""))
-        if gang is not None and (after is None or after.leaving or after.phase == "Failed"):
-            now = self._context.loop.time()
-            if gang.first <= gang.made():
-                gang.made_at = now
-            if before.takes_room and self._is_whole(gang):
-                gang.lost_pod_at = now
+        lost = after is None or after.leaving or after.phase == "Failed"
+        if gang is not None and lost and gang.first <= gang.made():
+            gang.made_at = self._context.loop.time()
 
     def _pod(self, before: Version | None, after: Version | None) -> None:
         version = after or before
@@ -177,7 +180,6 @@ class StepInvariants:
         self._losses.pod_changed(gang, before, after)
         if after is None:
             gang.pods.pop(version.uid, None)
-            gang.bound_at.pop(version.uid, None)
         else:
             slot = _slot(after)
             gang.pods[after.uid] = (slot, after)
@@ -187,7 +189,6 @@ class StepInvariants:
                 gang.done.discard(slot)  # it is created again, after a restart
         if bound:
             assert after is not None
-            gang.bound_at[after.uid] = self._context.loop.time()
             self._bound(gang, after)
         self._judge(gang)
         self._losses.observe(gang, self._job(gang))
@@ -244,8 +245,7 @@ class StepInvariants:
         """After every change of a gang: notes whether it is whole, or partly seated."""
         now = self._context.loop.time()
         seated = gang.seated()
-        if self._is_whole(gang):
-            gang.whole_at = now
+        self._starts.observe(gang, gang.seated() | self._held(gang))
         if not any(pod.takes_room for _, pod in gang.pods.values()):
             gang.begun = False
         elif len(seated) >= gang.needed or (not gang.elastic and gang.first <= seated):
@@ -263,20 +263,12 @@ class StepInvariants:
         there = ("", node) in self._server.objects[NODES.key]
         return there or self._gone_at.get(node, float("-inf")) > self._context.loop.time() - MESSAGE_DELAY
 
-    def _is_whole(self, gang: GangState) -> bool:
-        """Whether all members have seats, or seats held for them."""
-        return len(gang.seated() | self._held(gang)) >= gang.needed
-
     def _held(self, gang: GangState) -> set[str]:
-        """Members without a seat for which a seat is held or a binding is in progress."""
-        now = self._context.loop.time()
+        """Members for which a seat is held."""
         found = {slot for slot, node in gang.holds.items() if self._is_there(node)}
         for slot, pod in gang.pods.values():
-            if pod.node or pod.leaving:
-                continue
             nominated = pod.document.get("status", {}).get("nominatedNodeName", "")
-            giving = self._binding.get(pod.uid, 0) or self._failed_binding.get(pod.uid, 0.0) > now
-            if self._is_there(nominated) or giving:
+            if not pod.node and not pod.leaving and self._is_there(nominated):
                 found.add(slot)
         return found
 
@@ -292,12 +284,9 @@ class StepInvariants:
         if gang is None or not gang.there or gang.suspended:
             return  # the user does not want it to run; until the loops know, it may start for a moment
         self._judge(gang)
-        bound_at = gang.bound_at.get(pod.uid, context.loop.time())
-        decided_at = self._decided_at.get(pod.uid, bound_at)
-        if gang.whole_at < bound_at and gang.lost_pod_at < decided_at - MESSAGE_DELAY:
-            missing = sorted(set(gang.slots) - gang.seated() - self._held(gang))
-            context.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
-        elif not gang.begun and not gang.elastic:
+        if not self._is_requeued(gang):  # it is on its way out
+            self._starts.started(gang, pod, gang.seated() | self._held(gang))
+        if not gang.begun and not gang.elastic:
             giving = {slot for slot, one in gang.pods.values() if self._is_given(one)}
             missing = sorted(gang.first - gang.seated() - giving)
             if missing:

@@ -132,10 +132,12 @@ class Process:
             self.context.loop.call_later(max(0.1, seconds), self.start)
 
     def pause(self) -> None:
+        self.context.hampered()
         for client in self.clients:
             client.connection.stall(paused=True)
 
     def cut_off(self) -> None:
+        self.context.hampered()
         for client in self.clients:
             client.connection.stall(cut_off=True)
 

@@ -210,9 +210,6 @@ class GangState:
         self.pods: dict[str, tuple[str, Version]] = {}  # uid -> slot, version
         self.holds: dict[str, str] = {}
         self.done: set[str] = set()  # slots whose processes have succeeded
-        self.bound_at: dict[str, float] = {}  # uid -> when it got its seat
-        self.whole_at = float("-inf")  # when all members last had seats or holds
-        self.lost_pod_at = float("-inf")  # when it last was whole and lost a pod by anything but a scheduler
         self.made_at = float("-inf")  # when all pods of its first stage last existed and one was lost
         self.begun = False  # whether all pods of its first stage had seats since it last had none
         self.partly_since: float | None = None
