@@ -6,6 +6,7 @@ Each channel draws from numbers of its own. Leaving a fault out of a scenario do
 import asyncio
 import random
 import zlib
+from collections.abc import Callable
 
 import msgspec
 
@@ -79,7 +80,8 @@ class SimulationContext:
         self.over = asyncio.Event()  # set at the first violation
         self.last_change = 0.0
         self.last_disturbance = 0.0
-        self.last_hampered = 0.0  # when a fault last kept the loops from hearing or writing
+        self._last_hampered = 0.0  # when a fault last kept the loops from hearing or writing
+        self.works: Callable[[], bool] = lambda: True  # whether a process under test hears everything and may write
         self.reaction = 1.0 + 4.0 * max((one.seconds for one in scenario.late), default=0.0)
         self.kube = scenario.mode == "kube"
         self.scheduler = SCHEDULER_NAME if self.kube else "default-scheduler"
@@ -118,7 +120,13 @@ class SimulationContext:
 
     def hampered(self, seconds: float = 0.0) -> None:
         """A fault keeps a loop from hearing or writing: now, and for so many seconds."""
-        self.last_hampered = max(self.last_hampered, self.loop.time() + seconds)
+        self._last_hampered = max(self._last_hampered, self.loop.time() + seconds)
+
+    def hampered_at(self) -> float:
+        """When a fault last kept the loops from hearing or writing: now, or earlier."""
+        if not self.works():
+            self.hampered()
+        return self._last_hampered
 
     def disturbed(self) -> None:
         self.last_disturbance = self.last_change = self.loop.time()

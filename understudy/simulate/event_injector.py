@@ -213,6 +213,7 @@ class EventInjector:
     def _server_up(self) -> None:
         if self._server.is_down:
             self._server.is_down = False
+            self._invariants.silence_ended()
             for process in self._processes.values():
                 process.resume()
             for kubelet in self._kubelets.values():
@@ -228,7 +229,9 @@ class EventInjector:
         context.loop.call_later(event.seconds, self._leases_go_on)
 
     def _leases_go_on(self) -> None:
-        self._cluster.leases.stand_still = False
+        if self._cluster.leases.stand_still:
+            self._cluster.leases.stand_still = False
+            self._invariants.silence_ended()
 
     def _power_off(self, event: Event) -> None:
         """After a notice, this may be later than all faults: rest begins only when the loops have noticed it."""

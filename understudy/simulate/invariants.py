@@ -14,7 +14,10 @@ from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import Version
+from understudy.simulate.checks.limits import Explanations
 from understudy.simulate.checks.node_troubles import NodeTroubles
+from understudy.simulate.checks.partial_seats import PartialSeats
+from understudy.simulate.checks.preemption_use import VAIN, PreemptionUse
 from understudy.simulate.checks.process_starts import WHOLE, ProcessStarts
 from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
@@ -24,17 +27,12 @@ from understudy.simulate.workloads import JOB_LABEL, GangState
 
 SEATS = "no seat is given twice"
 DOMAINS = "no two islands share an exclusive domain"
-PARTLY = "no gang is partly seated for long"
-VAIN = "no gang is preempted in vain"
 VICTIMS = "victims are whole gangs of lower priority"
 LOST = "a lost node gets no seat before its lease is renewed"
 FENCE = "only the leader writes"
 CLAIMED = "no pod gets a seat before its claim exists"
 PROCESSES = "no accelerator is used twice"
-LONGEST_PARTLY_SEATED = (
-    360.0  # seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again
-)
-SEATED_WITHIN = 150.0  # seconds in which a gang has to use the seats that others were preempted from
+LONGEST_PARTLY_SEATED = 360.0  # seconds for which rest waits for a gang: a controller has 300 to make a pod again
 SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
 SILENCE_CAUSES = (
     "lease has run out",
@@ -63,12 +61,14 @@ class StepInvariants:
         self._binding: dict[str, int] = {}  # uid -> bindings in progress
         self._gone_at: dict[str, float] = {}  # node -> when it was deleted
         self._failed_binding: dict[str, float] = {}
-        self._preempted_for: dict[str, float] = {}
         self._lives: dict[str, int] = {}  # process -> number of its present life
         self._events: dict[str, Mapping[str, Any]] = {}  # by name
         self._troubles = NodeTroubles(cluster)
         self._losses = SeatLosses(cluster, self._troubles)
         self._starts = ProcessStarts(cluster.context)
+        explanations = Explanations(cluster, self._troubles, self._losses)
+        self._partial = PartialSeats(cluster.context, explanations)
+        self._use = PreemptionUse(cluster, self._troubles, explanations)
         cluster.server.observers.append(self.observe)
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)
@@ -86,16 +86,15 @@ class StepInvariants:
         self.gangs[name].suspended = yes
 
     def disturbed(self, event: Event) -> None:
-        """An event that may keep gangs from the seats that others were preempted from."""
-        other = self.gangs.get(event.target)
-        if other is not None:
-            self._losses.user_changed(other)
+        """A user or a fault acts."""
+        if (gang := self.gangs.get(event.target)) is not None:
+            self._losses.user_changed(gang)
+            self._use.changed(gang)
         self._troubles.note([event.target] if event.target in self._kubelets else ())
-        for key in list(self._preempted_for):
-            gang = self._by_key[key]
-            overtakes = other is not None and other.plan.priority >= gang.plan.priority
-            if overtakes or event.target in self._kubelets or event.does in ("server-down", "leases-stop"):
-                del self._preempted_for[key]
+
+    def silence_ended(self) -> None:
+        """No node was heard, and now they are heard again."""
+        self._troubles.note(self._kubelets)
 
     def event_written(self, name: str, event: Mapping[str, Any] | None) -> None:
         """A Kubernetes event: a new one, or (None) a known one that is counted up."""
@@ -201,6 +200,7 @@ class StepInvariants:
             names = sorted(one.name[1] for one in self._seats[node].values())
             context.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
         self._losses.bound(gang, pod, taken)
+        self._use.bound(gang, node)
         self._check_domain(gang, pod)
         self._check_lost(pod)
         for volume in pod.document["spec"].get("volumes", ()):
@@ -251,12 +251,13 @@ class StepInvariants:
         elif len(seated) >= gang.needed or (not gang.elastic and gang.first <= seated):
             gang.begun = True
         if len(seated) >= gang.needed:
-            self._preempted_for.pop(gang.key, None)
+            self._use.settled(gang.key)
         partly = bool(seated - gang.done) and len(seated) < gang.needed
         if not partly:
             gang.partly_since = None
         elif gang.partly_since is None:
             gang.partly_since = now
+        self._partial.observe(gang, partly)
 
     def _is_there(self, node: str) -> bool:
         """Whether the node exists as far as a scheduler can know."""
@@ -319,6 +320,7 @@ class StepInvariants:
                 self._preempted(action, cycle)
             elif isinstance(action, Requeue) and action.gang in self._by_key:
                 self._losses.requeued(self._by_key[action.gang], action)
+                self._use.settled(action.gang)
 
     def _preempted(self, action: Preempt, cycle: Cycle) -> None:
         context, taker, victim = self._context, self._by_key.get(action.by), self._by_key.get(action.gang)
@@ -342,7 +344,7 @@ class StepInvariants:
             and not self._is_requeued(taker)
         ):
             context.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
-        self._preempted_for.setdefault(taker.key, context.loop.time())
+        self._use.preempted(action, taker)
 
     def _job(self, gang: GangState) -> Version | None:
         return self._server.get(Ref(_resource(gang), "default", gang.plan.name))
@@ -361,21 +363,10 @@ class StepInvariants:
         return any(now - max(since, disturbed) <= LONGEST_PARTLY_SEATED for since in partly)
 
     def look(self) -> None:
-        """After the faults: checks what may not last any longer."""
-        context, now = self._context, self._context.loop.time()
+        """Once a second: checks what may not last any longer."""
         self._losses.look()
-        for gang in self.gangs.values():
-            since = gang.partly_since
-            silent = self._cluster.silent  # then no node counts as lost
-            if since is not None and not silent and now - max(since, context.last_disturbance) > LONGEST_PARTLY_SEATED:
-                missing = sorted(set(gang.slots) - gang.seated())
-                context.fail(PARTLY, f"{gang.key} has no seats for {', '.join(missing)} since {since:.1f}")
-        for key, since in self._preempted_for.items():
-            gang = self._by_key[key]
-            undisturbed = max(since, context.last_disturbance)
-            explained = gang.suspended or self._cluster.quotas.limits_for_ever(gang.plan)
-            if gang.there and not explained and now - undisturbed > SEATED_WITHIN:
-                context.fail(VAIN, f"others left for {key} at {since:.1f}; it has no seats")
+        self._partial.look()
+        self._use.look()
 
 
 def holds_of(job: Version) -> dict[str, str]:

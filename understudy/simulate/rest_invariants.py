@@ -20,8 +20,8 @@ from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.checks.partial_seats import PARTLY
 from understudy.simulate.cluster import SimulatedCluster
-from understudy.simulate.invariants import PARTLY
 from understudy.simulate.workloads import RESOURCES, GangState
 
 Gangs = Mapping[str, GangState]

@@ -44,6 +44,7 @@ class Simulation:
         self.processes: dict[str, Process] = {
             name: kind(context, self.cluster.server, self.invariants, name) for name in names
         }
+        context.works = self._works
         self.injector = EventInjector(self.cluster, self.invariants, self.processes)
         self._start_controllers()
 
@@ -58,6 +59,14 @@ class Simulation:
             context.loop.call_later(1.0, controller.look)
         server.observers.append(VolumeProvisioner(context, server).observe)
 
+    def _works(self) -> bool:
+        return any(process.works for process in self.processes.values())
+
+    def _look(self) -> None:
+        """Once a second: what was explained may not be any more, without a change."""
+        self.invariants.look()
+        self.context.loop.call_later(1.0, self._look)
+
     async def run(self) -> None:
         context = self.context
         self._create_objects()
@@ -65,6 +74,7 @@ class Simulation:
             kubelet.register()
         for process in self.processes.values():
             process.start()
+        self._look()
         for event in context.scenario.events:
             context.loop.call_at(event.at, self.injector.inject, event)
         try:
@@ -105,7 +115,6 @@ class Simulation:
                 context.fail("the cluster comes to rest", f"something still changes after {LONGEST:.0f} s")
                 return
             await self._until(now + CHECK_INTERVAL)
-            invariants.look()
 
 
 def simulate(scenario: Scenario, tracing: bool = False) -> SimulationOutcome:

@@ -17,12 +17,15 @@ class NodeTroubles:
         self._cluster = cluster
         self._loop = cluster.context.loop
         self._last: dict[str, float] = {}  # node -> when something was last wrong with it
+        self._since: dict[str, float] = {}  # node with which something is wrong -> since when that is known
         cluster.server.observers.append(self._observe)
 
     def note(self, nodes: Iterable[str]) -> None:
         """Something begins or ends to be wrong with these nodes."""
         now = self._loop.time()
-        self._last.update((node, now) for node in nodes)
+        for node in nodes:
+            self._last[node] = now
+            self._since.setdefault(node, now)
 
     def _observe(self, before: Version | None, after: Version | None, _: str) -> None:
         version = after or before
@@ -35,6 +38,13 @@ class NodeTroubles:
         if self.is_troubled(node):
             self.note([node])
         return self._last.get(node, float("-inf"))
+
+    def since(self, node: str) -> float:
+        """Since when something is wrong with the node; minus infinity if it is well."""
+        if not self.is_troubled(node):
+            self._since.pop(node, None)
+            return float("-inf")
+        return self._since.setdefault(node, self._loop.time())
 
     def is_troubled(self, node: str) -> bool:
         known = self._cluster.server.objects[NODES.key].get(("", node))

@@ -44,4 +44,4 @@ class ProcessStarts:
         context = self._context
         if lost_at is None:
             return False
-        return context.loop.time() - max(lost_at, context.last_hampered) < context.reaction
+        return context.loop.time() - max(lost_at, context.hampered_at()) < context.reaction

@@ -123,9 +123,9 @@ class SeatLosses:
 
     def _trouble_at(self, gang: GangState) -> float:
         """When something was last wrong with a node that concerns the gang."""
-        return max((self._troubles.last(node) for node in self._concerned(gang)), default=float("-inf"))
+        return max((self._troubles.last(node) for node in self.concerned(gang)), default=float("-inf"))
 
-    def _concerned(self, gang: GangState) -> set[str]:
+    def concerned(self, gang: GangState) -> set[str]:
         """The nodes it used; all nodes of their slices where it needs domains."""
         used = {node for node in self.of(gang).used if node in self._kubelets}
         if not gang.plan.topology:

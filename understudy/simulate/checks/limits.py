@@ -1,0 +1,78 @@
+"""What explains that a gang waits, one reason at a time, and a stopwatch that counts only the time without a reason."""
+
+import msgspec
+
+from understudy.control.apply.deferred_gangs import PodPatience
+from understudy.simulate.checks.node_troubles import NodeTroubles
+from understudy.simulate.checks.seat_losses import SeatLosses
+from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.workloads import GangState
+
+SETTLE = 10.0  # seconds that a plan, its writes and a second plan may take on top of what the messages take
+DETECTION = 75.0  # seconds in which a silent node is given up: its lease, the node controller, and its pods' end
+PATIENCE = PodPatience()
+
+
+class Stopwatch(msgspec.Struct):
+    """Runs in stretches, each with one explanation; `spent` has the seconds of each."""
+
+    at: float
+    why: str
+    spent: dict[str, float] = {}
+
+    def lap(self, now: float, why: str) -> None:
+        self.spent[self.why] = self.spent.get(self.why, 0.0) + now - self.at
+        self.at, self.why = now, why
+
+    def unexplained(self) -> float:
+        return self.spent.get("", 0.0)
+
+
+class Explanations:
+    def __init__(self, cluster: SimulatedCluster, troubles: NodeTroubles, losses: SeatLosses) -> None:
+        self._cluster = cluster
+        self._context = cluster.context
+        self._troubles = troubles
+        self._losses = losses
+
+    @property
+    def limit(self) -> float:
+        """Seconds that a gang may wait without an explanation: short where no message is late."""
+        return SETTLE + 2 * self._context.reaction
+
+    def why(self, gang: GangState) -> str:
+        """Why no plan could have helped the gang yet; '' if nothing explains it."""
+        now, context = self._context.loop.time(), self._context
+        if now - context.hampered_at() < context.reaction + SETTLE:
+            return "the loops are kept from hearing or writing"
+        if self._cluster.silent or self._cluster.leases.stand_still:
+            return "all nodes are silent"
+        if any(now - self._troubles.since(node) < DETECTION for node in self._losses.concerned(gang)):
+            return "a node is not given up yet"
+        if any(pod.leaving for _, pod in gang.pods.values()):
+            return "its old pods leave"
+        if any(self._is_being_left(node) for node in set(gang.holds.values())):
+            return "others leave the seats that are held for it"
+        return self._why_no_pods(gang)
+
+    def had_loss(self, gang: GangState, since: float) -> bool:
+        """Whether a pod was taken from the gang since then, or a node of it was in trouble."""
+        nodes = self._losses.concerned(gang)
+        return self._losses.of(gang).loss_at >= since or any(self._troubles.last(node) >= since for node in nodes)
+
+    def _is_being_left(self, node: str) -> bool:
+        pods = self._cluster.server.objects["pods"].values()
+        return any(pod.leaving and pod.node == node for pod in pods)
+
+    def _why_no_pods(self, gang: GangState) -> str:
+        absent = set(gang.slots) - gang.made()
+        if not absent or set(gang.slots) - gang.seated() > absent:
+            return ""  # there is a pod that could have a seat
+        if any(pod.phase != "Running" for slot, pod in gang.pods.values() if slot in gang.seated() - gang.done):
+            return "its next stage waits until the pods of this one run"
+        return "its controller makes no pods"
+
+    def patience(self, gang: GangState) -> float:
+        """Seconds for which a controller may make no pods: longer for those that there were."""
+        limit = PATIENCE.remake if self._losses.of(gang).loss_at > float("-inf") else PATIENCE.make
+        return limit + self.limit
