@@ -20,6 +20,7 @@ from understudy.control.view.gang_parts import UnseenJobs
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthFinding, Heartbeat
 from understudy.control.view.node_leases import NodeLeases, _LeaseState
+from understudy.decide import cycle
 from understudy.decide.guards import over_budget
 from understudy.decide.holds import HeldSeat
 from understudy.decide.proposal import Proposal
@@ -156,6 +157,15 @@ def bound_before_all_seats_are_held() -> AbstractContextManager[None]:
     return _patched((PlanApplier, PlanApplier._takes_seats_one_by_one, takes_seats_one_by_one))
 
 
+def never_preempts() -> AbstractContextManager[None]:
+    """The planner finds no victims for a gang that waits. A plan made anew would not find them either."""
+
+    def make_room(_: Proposal, __: Gang) -> bool:
+        return False
+
+    return _patched((cycle, cycle._make_room, make_room))
+
+
 # With the seed that found it last, which is tried first.
 MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
@@ -168,5 +178,6 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "reserved seats are taken one by one": (reserved_seats_taken_one_by_one, 0),
     "holds are ignored": (holds_ignored, 0),
     "gangs are bound before all seats are held": (bound_before_all_seats_are_held, 0),
+    "a gang that waits has no victims": (never_preempts, 0),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
 }

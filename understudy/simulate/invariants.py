@@ -63,12 +63,12 @@ class StepInvariants:
         self._failed_binding: dict[str, float] = {}
         self._lives: dict[str, int] = {}  # process -> number of its present life
         self._events: dict[str, Mapping[str, Any]] = {}  # by name
-        self._troubles = NodeTroubles(cluster)
-        self._losses = SeatLosses(cluster, self._troubles)
+        self.troubles = NodeTroubles(cluster)
+        self._losses = SeatLosses(cluster, self.troubles)
         self._starts = ProcessStarts(cluster.context)
-        explanations = Explanations(cluster, self._troubles, self._losses)
+        explanations = Explanations(cluster, self.troubles, self._losses)
         self._partial = PartialSeats(cluster.context, explanations)
-        self._use = PreemptionUse(cluster, self._troubles, explanations)
+        self._use = PreemptionUse(cluster, self.troubles, explanations)
         cluster.server.observers.append(self.observe)
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)
@@ -90,11 +90,11 @@ class StepInvariants:
         if (gang := self.gangs.get(event.target)) is not None:
             self._losses.user_changed(gang)
             self._use.changed(gang)
-        self._troubles.note([event.target] if event.target in self._kubelets else ())
+        self.troubles.note([event.target] if event.target in self._kubelets else ())
 
     def silence_ended(self) -> None:
         """No node was heard, and now they are heard again."""
-        self._troubles.note(self._kubelets)
+        self.troubles.note(self._kubelets)
 
     def event_written(self, name: str, event: Mapping[str, Any] | None) -> None:
         """A Kubernetes event: a new one, or (None) a known one that is counted up."""

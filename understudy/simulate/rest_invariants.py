@@ -20,7 +20,9 @@ from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.checks.partial_seats import PARTLY
+from understudy.simulate.checks.priority_order import PriorityOrder
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.workloads import RESOURCES, GangState
 
@@ -35,7 +37,7 @@ RUNS = "what has a seat runs"
 RECENT = 10.0  # seconds
 
 
-def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
+def check_at_rest(cluster: SimulatedCluster, gangs: Gangs, troubles: NodeTroubles) -> None:
     """When no kubelet renews a lease, the loops suspect the API server, not the nodes, and change nothing."""
     if cluster.silent:
         return
@@ -43,9 +45,10 @@ def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
     if not all(isinstance(action, Wait) for action in made.actions):
         # The loop may be about to do what became possible only just now.
         made = planned(cluster, gangs, cluster.context.now() - RECENT)
+    order = PriorityOrder(cluster, troubles, gangs)
     for gang in gangs.values():
         if gang.there:
-            _check_gang(cluster, gang, made)
+            _check_gang(cluster, gang, made, order)
     _check_plan(cluster, gangs, made)
     _check_incidents(cluster, gangs)
 
@@ -71,7 +74,7 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     return plan(view.snapshot(now), cluster.context.policy, now)
 
 
-def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan) -> None:
+def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan, order: PriorityOrder) -> None:
     job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
     if job is None:
         cluster.context.fail(KEPT, f"{gang.key} is gone")
@@ -86,6 +89,8 @@ def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan) -> None:
         _check_running(cluster, gang)
     else:
         _check_waiting(cluster, gang, made)
+        if not lacks_pods(cluster, gang):
+            order.check(gang, job)
 
 
 def _is_over(job: Version) -> bool:
@@ -139,15 +144,15 @@ def lacks_pods(cluster: SimulatedCluster, gang: GangState) -> bool:
 
 
 def _check_plan(cluster: SimulatedCluster, gangs: Gangs, made: Plan) -> None:
-    """A new plan for the same objects must contain nothing but waits."""
-    by_key = {gang.key: gang for gang in gangs.values()}
+    """A new plan for the same objects must contain nothing but waits, except for gangs that lack pods."""
+    lacking = {gang.key for gang in gangs.values() if lacks_pods(cluster, gang)}
     for action in made.actions:
-        if isinstance(action, Wait):
+        taker = action.by if isinstance(action, Preempt) else ""
+        if isinstance(action, Wait) or action.gang in lacking:
             continue
-        for key in (action.gang, action.by if isinstance(action, Preempt) else ""):
-            gang = by_key.get(key)
-            if gang is not None and lacks_pods(cluster, gang):
-                return
+        if taker in lacking:
+            lacking.add(action.gang)  # what happens to the victim follows from that
+            continue
         invariant = HELD if isinstance(action, Hold) else FITS
         cluster.context.fail(invariant, f"nothing happens any more, but a new plan would {describe(action)}")
         return

@@ -109,7 +109,7 @@ class Simulation:
         while context.violation is None:
             now = context.loop.time()
             if now - max(context.last_change, began) >= QUIET and not invariants.waits_for_pods():
-                check_at_rest(self.cluster, invariants.gangs)
+                check_at_rest(self.cluster, invariants.gangs, invariants.troubles)
                 return
             if now - began > LONGEST:
                 context.fail("the cluster comes to rest", f"something still changes after {LONGEST:.0f} s")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from understudy.kinds.annotations import FENCED, NOTICE, PREFIX
+from understudy.kinds.annotations import FAILED_AT, FENCED, NOTICE, PREFIX
 from understudy.objects.resources import NODES
 from understudy.simulate.api_server import Version
 from understudy.simulate.cluster import SimulatedCluster
@@ -45,6 +45,11 @@ class NodeTroubles:
             self._since.pop(node, None)
             return float("-inf")
         return self._since.setdefault(node, self._loop.time())
+
+    def failed(self, node: str) -> bool:
+        """Whether failures of the node are recorded: it is a last choice, or gets no pods at all."""
+        known = self._cluster.server.objects[NODES.key].get(("", node))
+        return known is not None and FAILED_AT in known.metadata.get("annotations", {})
 
     def is_troubled(self, node: str) -> bool:
         known = self._cluster.server.objects[NODES.key].get(("", node))
