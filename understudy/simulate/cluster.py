@@ -1,24 +1,30 @@
 """The simulated cluster below the processes under test: its API server, its nodes, and quotas on the pods of jobs."""
 
+from collections.abc import Iterable
+
 from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects import resources
-from understudy.objects.resources import LEASES, PODS, Resource
+from understudy.objects.resources import LEASES, MPI_JOBS, MPI_JOBS_V1ALPHA1, PODS, Resource
 from understudy.ports import Refused
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.context import SimulationContext
 from understudy.simulate.kubelet import Kubelet, NodeLeases
 from understudy.simulate.patches import Document
 from understudy.simulate.scenario import JobPlan
-from understudy.simulate.workloads import JOB_LABEL
+from understudy.simulate.workloads import FIRST_VERSION, JOB_LABEL
 
-SERVED = tuple(
-    resource
-    for resource in (*vars(resources).values(), *JOB_RESOURCES)
-    if isinstance(resource, Resource)
-    and resource.version not in ("v1alpha3",)
-    and resource.plural not in ("events", "podgroups")
-    and (resource.plural != "mpijobs" or resource.version == "v2beta1")
-)
+
+def served(plans: Iterable[JobPlan]) -> list[Resource]:
+    """Of MPIJobs, the one version in which the scenario has them."""
+    first = any(plan.stages == FIRST_VERSION for plan in plans)
+    return [
+        resource
+        for resource in (*vars(resources).values(), *JOB_RESOURCES)
+        if isinstance(resource, Resource)
+        and resource.version not in ("v1alpha3",)
+        and resource.plural not in ("events", "podgroups")
+        and (resource.plural != "mpijobs" or resource == (MPI_JOBS_V1ALPHA1 if first else MPI_JOBS))
+    ]
 
 
 class PodQuotas:
@@ -52,7 +58,7 @@ class PodQuotas:
 class SimulatedCluster:
     def __init__(self, context: SimulationContext) -> None:
         self.context = context
-        self.server = ApiServer(context.now, SERVED)
+        self.server = ApiServer(context.now, served(context.scenario.jobs))
         self.leases = NodeLeases(self.server)
         self.quotas = PodQuotas(context, self.server)
         self.kubelets = {plan.name: Kubelet(context, self.server, self.leases, plan) for plan in context.scenario.nodes}

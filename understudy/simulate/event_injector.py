@@ -15,7 +15,7 @@ from understudy.simulate.invariants import StepInvariants
 from understudy.simulate.patches import Document
 from understudy.simulate.processes import Process
 from understudy.simulate.scenario import Event
-from understudy.simulate.workloads import RESOURCES, document_of, runtime_of
+from understudy.simulate.workloads import document_of, resource_of, runtime_of
 
 USER = "user"
 NOTICE = "cloud.google.com/impending-node-termination"
@@ -77,7 +77,7 @@ class EventInjector:
         context, plan = self._context, self._plans[event.target]
         if plan.kind == "TrainJob":
             self._created(CLUSTER_TRAINING_RUNTIMES, runtime_of(plan, context.scheduler))
-        if self._created(RESOURCES[plan.kind], document_of(plan, context.scheduler)):
+        if self._created(resource_of(plan), document_of(plan, context.scheduler)):
             self._invariants.submitted(plan)
 
     def _created(self, resource: Resource, document: Document) -> bool:
@@ -89,7 +89,7 @@ class EventInjector:
 
     def _job(self, name: str) -> Version | None:
         plan = self._plans[name]
-        return self._server.get(Ref(RESOURCES[plan.kind], "default", name))
+        return self._server.get(Ref(resource_of(plan), "default", name))
 
     def _delete(self, event: Event) -> None:
         if (job := self._job(event.target)) is not None:

@@ -7,7 +7,6 @@ from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
-from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Preempt, Requeue
 from understudy.objects.pods import Pod
@@ -23,7 +22,7 @@ from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
-from understudy.simulate.workloads import JOB_LABEL, GangState
+from understudy.simulate.workloads import JOB_LABEL, GangState, resource_of
 
 SEATS = "no seat is given twice"
 DOMAINS = "no two islands share an exclusive domain"
@@ -143,9 +142,9 @@ class StepInvariants:
                 self._node(before, after, writer)
             else:
                 self._gone_at[version.name[1]] = self._context.loop.time()
-        elif version.resource in JOB_RESOURCES and version.name[1] in self.gangs:
+        elif version.name[1] in self.gangs:
             gang = self.gangs[version.name[1]]
-            if version.resource.kind == gang.plan.kind:
+            if version.resource == resource_of(gang.plan):
                 gang.holds = holds_of(after) if after is not None else {}
                 self._judge(gang)
                 self._losses.observe(gang, after)
@@ -347,7 +346,7 @@ class StepInvariants:
         self._use.preempted(action, taker)
 
     def _job(self, gang: GangState) -> Version | None:
-        return self._server.get(Ref(_resource(gang), "default", gang.plan.name))
+        return self._server.get(Ref(resource_of(gang.plan), "default", gang.plan.name))
 
     def _is_requeued(self, gang: GangState) -> bool:
         """Whether the scheduler requeued it. Then its pods are missing on purpose."""
@@ -390,7 +389,3 @@ def _ready(node: Version) -> str:
         if condition["type"] == "Ready":
             return str(condition["status"])
     return ""
-
-
-def _resource(gang: GangState) -> Any:
-    return next(resource for resource in JOB_RESOURCES if resource.kind == gang.plan.kind)

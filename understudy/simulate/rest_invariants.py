@@ -24,7 +24,7 @@ from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.checks.partial_seats import PARTLY
 from understudy.simulate.checks.priority_order import PriorityOrder
 from understudy.simulate.cluster import SimulatedCluster
-from understudy.simulate.workloads import RESOURCES, GangState
+from understudy.simulate.workloads import GangState, resource_of
 
 Gangs = Mapping[str, GangState]
 
@@ -75,7 +75,7 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
 
 
 def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan, order: PriorityOrder) -> None:
-    job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
+    job = cluster.server.get(Ref(resource_of(gang.plan), "default", gang.plan.name))
     if job is None:
         cluster.context.fail(KEPT, f"{gang.key} is gone")
         return
@@ -136,7 +136,7 @@ def _message(pod: Version) -> str:
 
 def lacks_pods(cluster: SimulatedCluster, gang: GangState) -> bool:
     """Whether its controller does not create pods that it could create now. A requeued job has none on purpose."""
-    job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
+    job = cluster.server.get(Ref(resource_of(gang.plan), "default", gang.plan.name))
     if job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {}):
         return False
     # Where all members have ended, the job would be over if its controller had counted a pod that ended while it left.

@@ -28,7 +28,7 @@ class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     priority: int = 0
     preempts: bool = True
     topology: str = ""  # exclusive, required: each part sits in one slice
-    stages: str = ""  # InOrder, dependsOn, WaitForWorkersReady
+    stages: str = ""  # InOrder, dependsOn, WaitForWorkersReady; of an MPIJob also v1alpha1, its first version
     minimum: int = 0  # members it needs to run; 0: all of them
     claim: str = ""  # the name of a PersistentVolumeClaim that every pod mounts
     duration: float = 0.0  # seconds after which its processes succeed; 0: they run for ever

@@ -5,7 +5,7 @@ import random
 from msgspec.structs import replace
 
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario
-from understudy.simulate.workloads import PRIORITIES
+from understudy.simulate.workloads import FIRST_VERSION, PRIORITIES
 
 PROCESS_FAULTS = (
     "kill", "kill-at-write", "pause", "cut-off", "break-watches", "refuse", "lose-answers", "lose-requests",
@@ -15,6 +15,7 @@ LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", 
 CODES = (409, 429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
+OLD = 0.35  # share of the clusters with operators of their own that serve MPIJobs in their first version
 URGENT = 0.04  # share of the seeds in which a more important gang meets one that starts in stages
 
 
@@ -42,6 +43,7 @@ def generate(seed: int) -> Scenario:
         operator_pace=chance.choice((0.05, 0.5, 3.0)),
     )
     scenario = scenario if calm else _with_return(random.Random(f"{seed} returns"), scenario)
+    scenario = _with_first_version(random.Random(f"{seed} first version"), scenario)
     return _with_urgent_gang(random.Random(f"{seed} urgent"), scenario)
 
 
@@ -62,6 +64,14 @@ def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
         jobs=(*scenario.jobs, gang),
         events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
     )
+
+
+def _with_first_version(chance: random.Random, scenario: Scenario) -> Scenario:
+    """A cluster serves MPIJobs in one version. The product's controllers, in embedded mode, work on the newest."""
+    if not (scenario.mode == "kube" or scenario.outside) or chance.random() >= OLD:
+        return scenario
+    jobs = (replace(job, stages=FIRST_VERSION) if job.kind == "MPIJob" else job for job in scenario.jobs)
+    return replace(scenario, jobs=tuple(jobs))
 
 
 def _with_urgent_gang(chance: random.Random, scenario: Scenario) -> Scenario:

@@ -16,7 +16,7 @@ from understudy.simulate.operators import GarbageCollector, Operators
 from understudy.simulate.processes import ControlProcess, Process, ReplicaProcess
 from understudy.simulate.rest_invariants import check_at_rest
 from understudy.simulate.scenario import Scenario
-from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes
+from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes, resource_of
 
 # A standby applies every change to its snapshot; a longer interval only makes runs faster.
 control_loop.STANDBY_INTERVAL = 20.0
@@ -91,7 +91,9 @@ class Simulation:
         server, context = self.cluster.server, self.context
         for document in priority_classes():
             server.create(PRIORITY_CLASSES, document, "user")
-        for resource in () if context.kube else RESOURCES.values():
+        versions = {resource.key: resource for resource in RESOURCES.values()}
+        versions |= {resource_of(plan).key: resource_of(plan) for plan in context.scenario.jobs}
+        for resource in () if context.kube else versions.values():
             if resource is not JOBS and resource.key in context.kinds:
                 server.create(DEFINITIONS, definition_of(resource), "user")
 

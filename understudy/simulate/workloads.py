@@ -5,7 +5,15 @@ from typing import NamedTuple
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.ownership import EXCLUSIVE
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
-from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, MPI_JOBS, TRAIN_JOBS, Resource
+from understudy.objects.resources import (
+    DEFINITIONS,
+    JOB_SETS,
+    JOBS,
+    MPI_JOBS,
+    MPI_JOBS_V1ALPHA1,
+    TRAIN_JOBS,
+    Resource,
+)
 from understudy.simulate.api_server import Version
 from understudy.simulate.patches import Document
 from understudy.simulate.scenario import ACCELERATOR, SLICE, JobPlan
@@ -20,6 +28,7 @@ RESOURCES: dict[str, Resource] = {
     "MPIJob": MPI_JOBS,
     "TrainJob": TRAIN_JOBS,
 }
+FIRST_VERSION = "v1alpha1"  # of MPIJob: it cannot be suspended, and its launcher waits until its workers are ready
 PRIORITIES = (0, 10, 20, 30)
 
 
@@ -30,6 +39,11 @@ class MemberSlot(NamedTuple):
     island: str
     stage: int
     accelerators: int
+
+
+def resource_of(plan: JobPlan) -> Resource:
+    """In the version in which the cluster serves it."""
+    return MPI_JOBS_V1ALPHA1 if plan.stages == FIRST_VERSION else RESOURCES[plan.kind]
 
 
 def class_name(priority: int, preempts: bool) -> str:
@@ -77,7 +91,7 @@ def slots_of(plan: JobPlan) -> list[MemberSlot]:
         others = [MemberSlot(f"{name}-worker-{i}", name, 0, amount) for i in range(plan.size - 1)]
         return [MemberSlot(f"{name}-master-0", name, 0, amount), *others]
     if plan.kind == "MPIJob":
-        late = 1 if plan.stages == "WaitForWorkersReady" else 0
+        late = 1 if plan.stages else 0
         workers = [MemberSlot(f"{name}-worker-{i}", name, 0, amount) for i in range(plan.size)]
         return [MemberSlot(f"{name}-launcher", name, late, 0), *workers]
     if plan.kind == "Job":
@@ -110,7 +124,7 @@ def minimum_of(plan: JobPlan, size: int) -> int:
 
 def document_of(plan: JobPlan, scheduler: str) -> Document:
     makers = {"Job": _job, "JobSet": _jobset, "PyTorchJob": _pytorchjob, "MPIJob": _mpijob, "TrainJob": _trainjob}
-    resource = RESOURCES[plan.kind]
+    resource = resource_of(plan)
     annotations: dict[str, str] = {}
     if plan.topology:
         native = plan.kind in ("JobSet", "TrainJob") and plan.topology == "exclusive"
@@ -168,6 +182,9 @@ def _pytorchjob(plan: JobPlan, scheduler: str) -> Document:
 
 
 def _mpijob(plan: JobPlan, scheduler: str) -> Document:
+    if plan.stages == FIRST_VERSION:
+        template = _template(plan, scheduler, "main", plan.accelerators)
+        return {"replicas": plan.size, "backoffLimit": 1000, "launcherResources": {}, "template": template}
     launcher = {"replicas": 1, "template": _template(plan, scheduler, "main", 0)}
     template = _template(plan, scheduler, "main", plan.accelerators)
     workers = {"replicas": plan.size, "restartPolicy": "OnFailure", "template": template}
@@ -223,7 +240,7 @@ class GangState:
 
     @property
     def can_be_suspended(self) -> bool:
-        return True
+        return self.plan.stages != FIRST_VERSION
 
     def seats(self) -> dict[str, str]:
         """Slot -> node, of pods that are not about to leave."""
