@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from http import HTTPStatus
 from typing import Any, Protocol
 
 from understudy.client.binding import bind_pods
@@ -11,7 +10,7 @@ from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, SERIES_EVENTS, Resource
 from understudy.ports import Change, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 from understudy.simulate.api_server import Version
-from understudy.simulate.connection import Connection, Watch
+from understudy.simulate.connection import NO_FAULT, Connection, Watch
 
 TIMEOUT = 4.0  # seconds after which a request without an answer is given up
 REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 403: "Forbidden"}
@@ -67,30 +66,15 @@ class Client:
             self._check()
         loop = self.context.loop
         answer: asyncio.Future[Any] = loop.create_future()
-        lost_request = lost_answer = False
-        refusal = 0
-        if write:
-            faults = self.connection.faults
-            if faults.kill_in is not None:
-                faults.kill_in -= 1
-                if faults.kill_in <= 0:
-                    faults.kill_in = None
-                    loop.call_soon(self._kill)
-            if faults.refusals:
-                refusal = faults.refusals.pop(0)
-                if refusal == HTTPStatus.CONFLICT and not swaps:
-                    refusal = 500  # a server reports a conflict only to a compare-and-swap
-            elif faults.lost_answers:
-                faults.lost_answers -= 1
-                lost_answer = True
-            elif faults.lost_requests:
-                faults.lost_requests -= 1
-                lost_request = True
-            if refusal or lost_answer or lost_request:
-                self.context.hampered(0.0 if refusal else TIMEOUT)
-        if not lost_request and not self.connection.cut_off:
+        faults = self.connection.faults
+        if write and faults.kills():
+            loop.call_soon(self._kill)
+        fault = faults.next(write, swaps)
+        if fault is not NO_FAULT:
+            self.context.hampered(0.0 if fault.refusal else TIMEOUT)
+        if not fault.loses_request and not self.connection.cut_off:
             request = Request(self, what, apply, answer, write)
-            request.refusal, request.lost_answer = refusal, lost_answer
+            request.refusal, request.lost_answer = fault.refusal, fault.loses_answer
             loop.call_later(self.connection.channel.delay(), request.arrive)
         give_up = loop.call_later(TIMEOUT, self._give_up, answer, what)
         try:

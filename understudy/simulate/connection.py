@@ -6,6 +6,8 @@ A watch delivers the events of one resource in order: late, coalesced, cut off a
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from http import HTTPStatus
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,13 +20,55 @@ SYNCED = Change(ChangeType.SYNCED)
 
 
 class RequestFaults:
-    """Faults that hit the next writes of a process; each count is used up by one write."""
+    """Faults that hit the next requests of a process; each count is used up by one request."""
 
     def __init__(self) -> None:
-        self.refusals: list[int] = []  # status codes
+        self.refusals: list[int] = []  # status codes of writes
         self.lost_answers = 0
         self.lost_requests = 0
+        self.refused_reads: list[int] = []  # status codes
+        self.lost_reads = 0
         self.kill_in: int | None = None  # writes until the process is killed, with the write on its way
+
+    def kills(self) -> bool:
+        """Whether the process is killed with this write on its way."""
+        if self.kill_in is None:
+            return False
+        self.kill_in = self.kill_in - 1 if self.kill_in > 1 else None
+        return self.kill_in is None
+
+    def next(self, write: bool, swaps: bool) -> "RequestFault":
+        """What happens to the next request. `swaps`: it names a resourceVersion."""
+        if not write:
+            return self._next_read()
+        if self.refusals:
+            code = self.refusals.pop(0)
+            # A server reports a conflict only to a compare-and-swap.
+            return RequestFault(500 if code == HTTPStatus.CONFLICT and not swaps else code)
+        if self.lost_answers:
+            self.lost_answers -= 1
+            return RequestFault(loses_answer=True)
+        if self.lost_requests:
+            self.lost_requests -= 1
+            return RequestFault(loses_request=True)
+        return NO_FAULT
+
+    def _next_read(self) -> "RequestFault":
+        if self.refused_reads:
+            return RequestFault(self.refused_reads.pop(0))
+        if self.lost_reads:
+            self.lost_reads -= 1
+            return RequestFault(loses_request=True)
+        return NO_FAULT
+
+
+class RequestFault(NamedTuple):
+    refusal: int = 0  # a status code
+    loses_answer: bool = False
+    loses_request: bool = False
+
+
+NO_FAULT = RequestFault()
 
 
 class Connection:

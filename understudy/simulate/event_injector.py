@@ -51,6 +51,9 @@ class EventInjector:
             "refuse": self._refuse,
             "lose-answers": self._lose_answers,
             "lose-requests": self._lose_requests,
+            "refuse-reads": self._refuse_reads,
+            "lose-reads": self._lose_reads,
+            "set-clock": self._set_clock,
             "server-down": self._server_down,
             "leases-stop": self._leases_stop,
             "power-off": self._power_off,
@@ -202,6 +205,18 @@ class EventInjector:
     def _lose_requests(self, event: Event) -> None:
         for client in self._processes[event.target].clients[:1]:
             client.connection.faults.lost_requests += event.number
+
+    def _refuse_reads(self, event: Event) -> None:
+        for client in self._processes[event.target].clients:
+            client.connection.faults.refused_reads += [event.number] * max(1, int(event.seconds))
+
+    def _lose_reads(self, event: Event) -> None:
+        for client in self._processes[event.target].clients:
+            client.connection.faults.lost_reads += event.number
+
+    def _set_clock(self, event: Event) -> None:
+        """From now on the clock of a process is so many seconds ahead of the server's."""
+        self._processes[event.target].set_clock(event.seconds)
 
     def _server_down(self, event: Event) -> None:
         context = self._context

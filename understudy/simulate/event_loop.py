@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import random
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any
@@ -13,13 +14,17 @@ class LoopStarved(Exception):
 
 class VirtualTimeLoop(asyncio.BaseEventLoop):
     """`time()` starts at 0. Callbacks run in the order of their times, and of equal times in the order they were set.
+    With a seed, callbacks that are ready together run in an order that depends on the seed and the time alone: a
+    scenario from which something is left out keeps the orders of all other moments.
 
     The base class would do the same with a selector that does not wait. Its general form took half of the time of a
     simulation, so what runs for every callback is written out here. An exception in a callback ends the run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shuffled_by: int | None = None) -> None:
         super().__init__()
+        self._shuffled_by = shuffled_by
+        self._batch = 0  # of the present time
         self._now = 0.0
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._count = 0
@@ -64,8 +69,11 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
                 raise LoopStarved
             when, _, timer = heapq.heappop(timers)
             if when > self._now:
-                self._now = when
+                self._now, self._batch = when, 0
             ready.append(timer)
+        elif self._shuffled_by is not None and len(ready) > 1:
+            self._batch += 1
+            random.Random(f"{self._shuffled_by} {self._now:.9f} {self._batch}").shuffle(ready)
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle._cancelled:

@@ -43,12 +43,16 @@ Begin = Callable[[], Awaitable[None]]
 
 
 class ProcessClock:
-    """The virtual time as one life of a process sees it: no sleep ends during a pause."""
+    """The time as one life of a process sees it: its clock may differ, and no sleep ends during a pause."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, process: "Process") -> None:
         self._connection = client.connection
+        self._context = client.context
         self._loop = client.context.loop
-        self.now = client.context.now
+        self._process = process
+
+    def now(self) -> float:
+        return self._context.now() + self._process.clock_ahead
 
     async def sleep(self, seconds: float) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
@@ -84,6 +88,7 @@ class Process:
         self.name = name
         self.clients: list[Client] = []
         self.life = 0
+        self.clock_ahead = 0.0  # seconds
         self.loops: list[SchedulingLoop] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -131,6 +136,11 @@ class Process:
             self.kill()
             self.context.loop.call_later(max(0.1, seconds), self.start)
 
+    def set_clock(self, ahead: float) -> None:
+        """Times that were written down before mean another moment from now on: that may delay what waits for them."""
+        self.context.hampered(abs(ahead - self.clock_ahead))
+        self.clock_ahead = ahead
+
     def pause(self) -> None:
         self.context.hampered()
         for client in self.clients:
@@ -167,7 +177,7 @@ class ControlProcess(Process):
 
     async def _live(self) -> None:
         client = self._client(self.name, whole_gangs=True)
-        clock = ProcessClock(client)
+        clock = ProcessClock(client, self)
         self.clients = [client]
         async with SharedCluster(client, clock) as cluster, asyncio.TaskGroup() as group:
             for name, begin in self._parts(cluster, clock):
@@ -228,7 +238,7 @@ class ReplicaProcess(Process):
     async def _live(self) -> None:
         context = self.context
         lease_client = self._client(f"{self.name}-lease", whole_gangs=False)
-        clock = ProcessClock(lease_client)
+        clock = ProcessClock(lease_client, self)
         candidate = Candidate(self.name, terms=TERMS)
         chance = random.Random(context.scenario.noise * 1000 + self.life)
         election = self._election = LeaderElection(lease_client, clock, candidate, context.loop.time, chance)
@@ -238,7 +248,9 @@ class ReplicaProcess(Process):
         permit = WritePermit(lambda: election.leads, lambda: client.age(), settings.max_view_age)
         client = self._client(self.name, whole_gangs=False, check=permit.check)
         self.clients = [client, lease_client]
-        replica = Replica(FencedClient(client, permit), ProcessClock(client), election, settings, self._listener())
+        replica = Replica(
+            FencedClient(client, permit), ProcessClock(client, self), election, settings, self._listener()
+        )
         await replica.run()
 
 

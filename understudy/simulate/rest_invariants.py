@@ -20,10 +20,10 @@ from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import ApiServer, Version
-from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.checks.partial_seats import PARTLY
 from understudy.simulate.checks.priority_order import PriorityOrder
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants import StepInvariants
 from understudy.simulate.workloads import GangState, resource_of
 
 Gangs = Mapping[str, GangState]
@@ -37,15 +37,17 @@ RUNS = "what has a seat runs"
 RECENT = 10.0  # seconds
 
 
-def check_at_rest(cluster: SimulatedCluster, gangs: Gangs, troubles: NodeTroubles) -> None:
-    """When no kubelet renews a lease, the loops suspect the API server, not the nodes, and change nothing."""
+def check_at_rest(cluster: SimulatedCluster, invariants: StepInvariants, now: float) -> None:
+    """`now` is the time of the loop that schedules. When no kubelet renews a lease, the loops suspect the API server,
+    not the nodes, and change nothing."""
     if cluster.silent:
         return
-    made = planned(cluster, gangs, cluster.context.now())
+    gangs = invariants.gangs
+    made = planned(cluster, gangs, now)
     if not all(isinstance(action, Wait) for action in made.actions):
         # The loop may be about to do what became possible only just now.
-        made = planned(cluster, gangs, cluster.context.now() - RECENT)
-    order = PriorityOrder(cluster, troubles, gangs)
+        made = planned(cluster, gangs, now - RECENT)
+    order = PriorityOrder(cluster, invariants.troubles, gangs)
     for gang in gangs.values():
         if gang.there:
             _check_gang(cluster, gang, made, order)

@@ -65,6 +65,7 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
     events: tuple[Event, ...] = ()
     late: tuple[Lateness, ...] = ()
     outside: bool = False  # in embedded mode: simulated operators make the pods, not the product's controllers
+    shuffled: bool = False  # callbacks of the event loop that are ready together run in an order that `noise` draws
     operator_pace: float = 0.2  # seconds between two actions of a simulated operator
 
 

@@ -13,9 +13,11 @@ PROCESS_FAULTS = (
 NODE_FAULTS = ("power-off", "partition", "hang", "reboot", "delete-node", "unready", "notice", "drain", "cordon")
 LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", "leases.coordination.k8s.io")
 CODES = (409, 429, 500, 503)
+READ_CODES = (429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
 OLD = 0.35  # share of the clusters with operators of their own that serve MPIJobs in their first version
+SHUFFLED = 0.3  # share of the seeds with faults in which callbacks that are ready together are shuffled
 URGENT = 0.04  # share of the seeds in which a more important gang meets one that starts in stages
 
 
@@ -42,7 +44,9 @@ def generate(seed: int) -> Scenario:
         outside=mode == "embedded" and chance.random() < 0.3,
         operator_pace=chance.choice((0.05, 0.5, 3.0)),
     )
-    scenario = scenario if calm else _with_return(random.Random(f"{seed} returns"), scenario)
+    if not calm:
+        scenario = _with_return(random.Random(f"{seed} returns"), scenario)
+        scenario = _with_more_faults(random.Random(f"{seed} more faults"), scenario, processes)
     scenario = _with_first_version(random.Random(f"{seed} first version"), scenario)
     return _with_urgent_gang(random.Random(f"{seed} urgent"), scenario)
 
@@ -64,6 +68,35 @@ def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
         jobs=(*scenario.jobs, gang),
         events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
     )
+
+
+def _with_more_faults(chance: random.Random, scenario: Scenario, processes: tuple[str, ...]) -> Scenario:
+    """Crashes at later writes, reads that fail, clocks of replicas that differ or are set, shuffled callbacks.
+
+    They draw from numbers of their own, so that each seed has kept what it had before there were these faults."""
+    until = scenario.faults_until
+    events = [
+        replace(event, number=int(7 * 10 ** chance.random()))
+        if event.does == "kill-at-write" and chance.random() < 0.6
+        else event
+        for event in scenario.events
+    ]
+    if chance.random() < 0.2:
+        events.append(Event(round(chance.uniform(0.2, until), 3), "kill-at-write", chance.choice(processes), 0.0, 1))
+        events[-1] = replace(events[-1], number=int(10 ** (2 * chance.random())))
+    for _ in range(chance.choice((0, 0, 0, 1, 2))):
+        at, process = round(chance.uniform(0.2, until), 3), chance.choice(processes)
+        if chance.random() < 0.5:
+            events.append(Event(at, "refuse-reads", process, chance.randint(1, 3), chance.choice(READ_CODES)))
+        else:
+            events.append(Event(at, "lose-reads", process, number=chance.randint(1, 3)))
+    if scenario.mode == "kube" and chance.random() < 0.4:
+        events += [Event(0.0, "set-clock", process, round(chance.uniform(-30, 30), 3)) for process in processes]
+        if chance.random() < 0.5:
+            at, ahead = round(chance.uniform(1.0, until), 3), round(chance.uniform(-45, 45), 3)
+            events.append(Event(at, "set-clock", chance.choice(processes), ahead))
+    shuffled = chance.random() < SHUFFLED
+    return replace(scenario, events=tuple(sorted(events, key=lambda event: event.at)), shuffled=shuffled)
 
 
 def _with_first_version(chance: random.Random, scenario: Scenario) -> Scenario:

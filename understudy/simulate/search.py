@@ -132,6 +132,7 @@ def _simpler_rest(scenario: Scenario) -> Iterator[Scenario]:
     yield replace(scenario, noise=0)
     yield replace(scenario, operator_pace=0.05)
     yield replace(scenario, outside=False)
+    yield replace(scenario, shuffled=False)
     last = max((event.at for event in scenario.events), default=0.0)
     yield replace(scenario, faults_until=float(int(last) + 2))
     for number, event in enumerate(scenario.events):

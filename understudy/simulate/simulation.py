@@ -62,6 +62,11 @@ class Simulation:
     def _works(self) -> bool:
         return any(process.works for process in self.processes.values())
 
+    def _time_of_the_loop(self) -> float:
+        """What the clock of the process that schedules shows."""
+        ahead = next((process.clock_ahead for process in self.processes.values() if process.works), 0.0)
+        return self.context.now() + ahead
+
     def _look(self) -> None:
         """Once a second: what was explained may not be any more, without a change."""
         self.invariants.look()
@@ -111,7 +116,7 @@ class Simulation:
         while context.violation is None:
             now = context.loop.time()
             if now - max(context.last_change, began) >= QUIET and not invariants.waits_for_pods():
-                check_at_rest(self.cluster, invariants.gangs, invariants.troubles)
+                check_at_rest(self.cluster, invariants, self._time_of_the_loop())
                 return
             if now - began > LONGEST:
                 context.fail("the cluster comes to rest", f"something still changes after {LONGEST:.0f} s")
@@ -121,7 +126,7 @@ class Simulation:
 
 def simulate(scenario: Scenario, tracing: bool = False) -> SimulationOutcome:
     """Runs a scenario to its end, or to the first violation."""
-    loop = VirtualTimeLoop()
+    loop = VirtualTimeLoop(scenario.noise if scenario.shuffled else None)
     asyncio.set_event_loop(None)
     context = SimulationContext(scenario, loop, tracing)
     simulation = Simulation(context)
