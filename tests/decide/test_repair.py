@@ -270,6 +270,23 @@ def test_a_gang_that_lost_a_seat_is_not_requeued_while_one_is_held_for_a_suspect
     ]
 
 
+def test_a_gang_that_begins_in_stages_is_not_requeued_for_a_suspect_node_in_the_slice_that_is_held_for_it() -> None:
+    """A slice works only whole, but the node may be healthy again soon. A new leader has seen one renewal of each
+    lease, and counts all nodes as suspect until the second one."""
+    gang = jobset("g", islands=2, on="a b", holds=(("g-1-0", "c"), ("g-1-1", "d")))
+    [wait] = planned(slices(s0="a b"), suspect(node("c", slice="s1")), node("d", slice="s1"), gang).actions
+    assert isinstance(wait, Wait)
+    assert wait.reason.refusals[0].why.endswith("c, kept for it, is suspect, and is waited for")
+
+
+def test_a_seat_that_is_held_beside_a_suspect_node_of_its_slice_is_waited_for() -> None:
+    gang = jobset("g", islands=2, members=1, on="a", holds=(("g-1-0", "d"),))
+    [wait] = planned(node("a", slice="s0"), suspect(node("c", slice="s1")), node("d", slice="s1"), gang).actions
+    assert isinstance(wait, Wait)
+    [_, requeue] = planned(node("a", slice="s0"), lost(node("c", slice="s1")), node("d", slice="s1"), gang).actions
+    assert isinstance(requeue, Requeue)
+
+
 def test_seats_held_for_a_suspect_node_stay_held_where_they_help_no_other_member() -> None:
     """The members on the leaving node cannot sit in the held domain."""
     sick = [leaving(node("a", slice="s0")), suspect(node("c", slice="s1")), *slices(s0="b", s1="d", s2="e f")]

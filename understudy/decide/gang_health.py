@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from understudy.decide.proposal import Proposal
-from understudy.model.gangs import Gang, Member
+from understudy.model.gangs import Gang, Island, Member, TopologyMode
 from understudy.model.nodes import Verdict
 from understudy.model.snapshot import Snapshot
 
@@ -40,6 +40,16 @@ def impaired_gangs(snapshot: Snapshot) -> set[str]:
 def is_suspect(proposal: Proposal, node: str) -> bool:
     info = proposal.snapshot.nodes.get(node)
     return info is not None and info.node.health.verdict is Verdict.SUSPECT
+
+
+def suspect_near(proposal: Proposal, island: Island, node: str) -> str:
+    """The suspect node that puts a seat of this island in doubt: its own, or for an exclusive island another one of its
+    domain; '' if there is none."""
+    info, topology = proposal.snapshot.nodes.get(node), island.topology
+    if is_suspect(proposal, node) or info is None or topology is None or topology.mode is not TopologyMode.EXCLUSIVE:
+        return node if is_suspect(proposal, node) else ""
+    value = info.node.labels.get(topology.key, "")
+    return next((name for name in proposal.domain(topology.key, value) if is_suspect(proposal, name)), "")
 
 
 def is_seated(gang: Gang) -> bool:

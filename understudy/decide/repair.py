@@ -11,7 +11,7 @@ from itertools import product
 import msgspec
 
 from understudy.decide import wait_reasons
-from understudy.decide.gang_health import GangHealth, gang_health, is_suspect
+from understudy.decide.gang_health import GangHealth, gang_health, is_suspect, suspect_near
 from understudy.decide.guards import ActiveGuard, over_budget, pool_of
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
@@ -79,14 +79,16 @@ def _is_split(proposal: Proposal, island: Island, held: Iterable[tuple[Member, s
 
 
 def _is_unusable(proposal: Proposal, island: Island, member: Member, node: str) -> bool:
+    """A suspect node may be healthy again soon, and with it its domain."""
     info = proposal.snapshot.nodes.get(node)
     if is_suspect(proposal, node):
-        return False  # it may be healthy again soon
+        return False
     if info is None or proposal.refusal(member.shape, node) is not None:
         return True
     if island.topology is None or island.topology.mode is not TopologyMode.EXCLUSIVE:
         return False
-    return info.node.labels.get(island.topology.key) in proposal.unhealthy_domains(island.topology.key)
+    domain = proposal.domain(island.topology.key, info.node.labels.get(island.topology.key, ""))
+    return any(name in proposal.snapshot.unhealthy and not is_suspect(proposal, name) for name in domain)
 
 
 def release_stale_holds(proposal: Proposal, snapshot: Snapshot) -> None:
@@ -225,9 +227,11 @@ class Repair:
         return False
 
     def _await_verdict(self) -> bool:
-        """Waits where a held seat is on a suspect node: preempting is premature until the verdict is known."""
+        """Waits where a held seat is on a suspect node, or in its exclusive domain: it is too early to preempt or to
+        give up before the verdict is known."""
         held = _held_for(self.gang, self.health.displaced)
-        suspect = [node for node in held.values() if is_suspect(self.proposal, node)]
+        seats = [(island, held[m.name]) for island in self.gang.islands for m in island.members if m.name in held]
+        suspect = [near for island, node in seats if (near := suspect_near(self.proposal, island, node))]
         if suspect:
             self.proposal.record(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, suspect[0])))
         return bool(suspect)
