@@ -244,14 +244,14 @@ class Watch:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        loop.call_later(seconds, self._mend)
+        loop.call_later(seconds, self.mend)
 
-    def _mend(self) -> None:
+    def mend(self) -> None:
         connection = self._connection
-        if connection.dead:
+        if connection.dead or self._broken_since is None:
             return
         if connection.stalled or self._server.is_down:
-            self._context.loop.call_later(1.0, self._mend)
+            self._context.loop.call_later(1.0, self.mend)
             return
         self._broken_since = None
         self._context.hampered()

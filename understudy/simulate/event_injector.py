@@ -312,6 +312,8 @@ class EventInjector:
             for client in process.clients:
                 client.connection.faults = RequestFaults()
             process.resume()
+            for watch in [watch for client in process.clients for watch in client.connection.watches]:
+                watch.mend()
             process.start()
         for name, kubelet in self._kubelets.items():
             if kubelet.powered and not (kubelet.reachable and kubelet.works):

@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.annotations import HOLDS
+from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.ownership import owner_of
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Preempt, Requeue
@@ -146,6 +146,8 @@ class StepInvariants:
             gang = self.gangs[version.name[1]]
             if version.resource == resource_of(gang.plan):
                 gang.holds = holds_of(after) if after is not None else {}
+                gang.requeued = after is not None and REQUEUED_AT in after.metadata.get("annotations", {})
+                self._use.took(gang, set(gang.holds.values()))
                 self._judge(gang)
                 self._losses.observe(gang, after)
 
@@ -199,7 +201,7 @@ class StepInvariants:
             names = sorted(one.name[1] for one in self._seats[node].values())
             context.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
         self._losses.bound(gang, pod, taken)
-        self._use.bound(gang, node)
+        self._use.took(gang, {node})
         self._check_domain(gang, pod)
         self._check_lost(pod)
         for volume in pod.document["spec"].get("volumes", ()):
@@ -284,7 +286,7 @@ class StepInvariants:
         if gang is None or not gang.there or gang.suspended:
             return  # the user does not want it to run; until the loops know, it may start for a moment
         self._judge(gang)
-        if not self._is_requeued(gang):  # it is on its way out
+        if not gang.requeued:  # it is on its way out
             self._starts.started(gang, pod, gang.seated() | self._held(gang))
         if not gang.begun and not gang.elastic:
             giving = {slot for slot, one in gang.pods.values() if self._is_given(one)}
@@ -334,24 +336,12 @@ class StepInvariants:
         missing = [] if taker.elastic and len(made) >= taker.needed else sorted(taker.first - made)
         repaired = any(member.node for member in cycle.snapshot.gangs[action.by].members())
         unheard = taker.made_at > context.loop.time() - MESSAGE_DELAY
-        if (
-            missing
-            and not unheard
-            and taker.there
-            and not repaired
-            and not taker.suspended
-            and not self._is_requeued(taker)
-        ):
+        if missing and not unheard and taker.there and not repaired and not taker.suspended and not taker.requeued:
             context.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
         self._use.preempted(action, taker)
 
     def _job(self, gang: GangState) -> Version | None:
         return self._server.get(Ref(resource_of(gang.plan), "default", gang.plan.name))
-
-    def _is_requeued(self, gang: GangState) -> bool:
-        """Whether the scheduler requeued it. Then its pods are missing on purpose."""
-        job = self._job(gang)
-        return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
 
     # Time
 

@@ -224,6 +224,7 @@ class GangState:
         self.first = {name for name, slot in self.slots.items() if slot.stage == 0 and name != launcher}
         self.there = False  # submitted, and not deleted
         self.suspended = False  # by its user
+        self.requeued = False  # suspended by the scheduler: its pods leave, and are missing on purpose
         self.pods: dict[str, tuple[str, Version]] = {}  # uid -> slot, version
         self.holds: dict[str, str] = {}
         self.done: set[str] = set()  # slots whose processes have succeeded

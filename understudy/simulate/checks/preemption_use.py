@@ -49,13 +49,14 @@ class PreemptionUse:
         """The gang has its seats, or was requeued for a reason of its own."""
         self._debts.pop(key, None)
 
-    def bound(self, gang: GangState, node: str) -> None:
-        """A more important gang, or one of the same importance that had to be repaired, may take the seats."""
+    def took(self, gang: GangState, nodes: set[str]) -> None:
+        """Seats there were given to a gang, or are held for it. A more important one may take them, and one of the same
+        importance that had to be repaired: the loop may have heard of it only after the preemption."""
         for key, debt in list(self._debts.items()):
             above = gang.plan.priority - debt.gang.plan.priority
             came_later = self._changed_at.get(gang.key, float("-inf")) >= debt.since
             repaired = gang.begun or self._explanations.had_loss(gang, debt.since)
-            if gang.key != key and node in debt.nodes and (above > 0 or (above == 0 and (came_later or repaired))):
+            if gang.key != key and nodes & debt.nodes and (above > 0 or (above == 0 and (came_later or repaired))):
                 del self._debts[key]
 
     def look(self) -> None:

@@ -6,7 +6,6 @@ gang was preempted, or its controller does not make its pods.
 
 import msgspec
 
-from understudy.kinds.annotations import REQUEUED_AT
 from understudy.model.plans import Requeue
 from understudy.simulate.api_server import Version
 from understudy.simulate.checks.node_troubles import NodeTroubles
@@ -66,7 +65,7 @@ class SeatLosses:
         seating.begun = bool(seats)
         self._note_use(gang, {*seats.values(), *gang.holds.values()}, whole=kept >= set(gang.slots))
         gone = sorted(set(was_held) - set(seating.held) - kept)
-        if had_begun and seating.begun and gone and not gang.elastic and not _is_requeued(job):
+        if had_begun and seating.begun and gone and not gang.elastic and not (job is None or gang.requeued):
             words = f"{gang.key} has begun; nothing is held any more for {', '.join(gone)}"
             self._gave_up(gang, words)
 
@@ -138,7 +137,3 @@ def _is_released(pod: Version) -> bool:
     """Whether the scheduler took its seat."""
     conditions = pod.document.get("status", {}).get("conditions") or ()
     return any(one["type"] == "DisruptionTarget" and one.get("reason") in BY_SCHEDULER for one in conditions)
-
-
-def _is_requeued(job: Version | None) -> bool:
-    return job is None or REQUEUED_AT in job.metadata.get("annotations", {})
