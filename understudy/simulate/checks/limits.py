@@ -11,6 +11,7 @@ from understudy.simulate.workloads import GangState
 SETTLE = 10.0  # seconds that a plan, its writes and a second plan may take on top of what the messages take
 DETECTION = 75.0  # seconds in which a silent node is given up: its lease, the node controller, and its pods' end
 PATIENCE = PodPatience()
+NO_PODS = "its controller makes no pods"
 
 
 class Stopwatch(msgspec.Struct):
@@ -19,6 +20,7 @@ class Stopwatch(msgspec.Struct):
     at: float
     why: str
     spent: dict[str, float] = {}
+    absent: frozenset[str] = frozenset()  # slots without a pod
 
     def lap(self, now: float, why: str) -> None:
         self.spent[self.why] = self.spent.get(self.why, 0.0) + now - self.at
@@ -70,7 +72,7 @@ class Explanations:
             return ""  # there is a pod that could have a seat
         if any(pod.phase != "Running" for slot, pod in gang.pods.values() if slot in gang.seated() - gang.done):
             return "its next stage waits until the pods of this one run"
-        return "its controller makes no pods"
+        return NO_PODS
 
     def patience(self, gang: GangState) -> float:
         """Seconds for which a controller may make no pods: longer for those that there were."""

@@ -1,6 +1,6 @@
 """A gang is seated in part only as long as something explains it. Checked after every change, while faults act, too."""
 
-from understudy.simulate.checks.limits import Explanations, Stopwatch
+from understudy.simulate.checks.limits import NO_PODS, Explanations, Stopwatch
 from understudy.simulate.context import SimulationContext
 from understudy.simulate.workloads import GangState
 
@@ -29,8 +29,10 @@ class PartialSeats:
 
     def _lap(self, gang: GangState, watch: Stopwatch) -> None:
         watch.lap(self._context.loop.time(), self._explanations.why(gang))
+        if (absent := frozenset(gang.slots) - gang.made()) != watch.absent:
+            watch.absent, watch.spent[NO_PODS] = absent, 0.0  # patience begins anew with each pod that comes or goes
         limit, patience = self._explanations.limit, self._explanations.patience(gang)
-        unmade = watch.spent.get("its controller makes no pods", 0.0)
+        unmade = watch.spent.get(NO_PODS, 0.0)
         if watch.unexplained() > limit or unmade > patience:
             missing = ", ".join(sorted(set(gang.slots) - gang.seated()))
             spent = ", ".join(f"{seconds:.1f} s {why or 'unexplained'}" for why, seconds in sorted(watch.spent.items()))

@@ -4,7 +4,7 @@ releases it from that."""
 import msgspec
 
 from understudy.model.plans import Preempt
-from understudy.simulate.checks.limits import PATIENCE, Explanations, Stopwatch
+from understudy.simulate.checks.limits import NO_PODS, PATIENCE, Explanations, Stopwatch
 from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.workloads import GangState
@@ -67,7 +67,7 @@ class PreemptionUse:
             troubled = any(self._troubles.last(node) >= debt.since - self._context.reaction for node in debt.nodes)
             endless = self._cluster.quotas.limits_for_ever(gang.plan)
             debt.watch.lap(self._context.loop.time(), self._explanations.why(gang))
-            unmade = debt.watch.spent.get("its controller makes no pods", 0.0)
+            unmade = debt.watch.spent.get(NO_PODS, 0.0)
             if not gang.there or gang.suspended or troubled or endless or unmade >= PATIENCE.make:
                 del self._debts[key]
             elif debt.watch.unexplained() > self._explanations.limit:
