@@ -75,6 +75,8 @@ class Explanations:
         return NO_PODS
 
     def patience(self, gang: GangState) -> float:
-        """Seconds for which a controller may make no pods: longer for those that there were."""
-        limit = PATIENCE.remake if self._losses.of(gang).loss_at > float("-inf") else PATIENCE.make
-        return limit + self.limit
+        """Seconds for which a controller may make no pods: more for members that have had seats."""
+        absent = set(gang.slots) - gang.made()
+        first = min((gang.slots[slot].stage for slot in absent), default=0)
+        due = {slot for slot in absent if gang.slots[slot].stage == first}
+        return (PATIENCE.remake if due <= self._losses.of(gang).ever else PATIENCE.make) + self.limit

@@ -24,6 +24,7 @@ class Seating(msgspec.Struct):
 
     held: dict[str, str] = {}  # slot without a seat -> the node that is held for it
     begun: bool = False
+    ever: set[str] = set()  # slots that have had a seat
     used: set[str] = set()  # nodes of its seats and holds since it was last sound
     sound_at: float = float("-inf")  # when it last had no seat, or all its seats on nodes that were well
     loss_at: float = float("-inf")  # when a pod was last taken from it by anything but the scheduler
@@ -59,6 +60,7 @@ class SeatLosses:
         seating, seats = self.of(gang), gang.seats()
         was_held, had_begun = seating.held, seating.begun
         kept = {*seats, *gang.done}
+        seating.ever.update(seats)
         seating.held = {slot: node for slot, node in gang.holds.items() if slot not in kept}
         if had_begun and not seats:
             seating.ended_explained = self.is_explained(gang)
