@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from understudy.control.apply import deferred_gangs
 from understudy.control.apply.context import ApplyContext
+from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.apply.plan_applier import GangTask, PlanApplier
 from understudy.control.apply.seats import split_by_pod
 from understudy.control.loop import SchedulingLoop
@@ -139,6 +140,15 @@ def reserved_seats_taken_one_by_one() -> AbstractContextManager[None]:
     return _patched((Proposal, Proposal.respects_hold, respects_hold))
 
 
+def victims_leave_for_a_paused_gang() -> AbstractContextManager[None]:
+    """Others are preempted for a job that is paused and has no pods. It is resumed only afterwards."""
+
+    def preemptors(_: Mapping[str, GangChanges]) -> list[Gang]:
+        return []
+
+    return _patched((deferred_gangs, deferred_gangs._preemptors, preemptors))
+
+
 def holds_ignored() -> AbstractContextManager[None]:
     """Seats that are held for other gangs count as free."""
 
@@ -176,6 +186,7 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "a returning node is given away at once": (a_returning_node_is_given_away, 24),
     "a replica leads for ever": (leads_for_ever, 0),
     "reserved seats are taken one by one": (reserved_seats_taken_one_by_one, 38),
+    "victims leave for a paused gang": (victims_leave_for_a_paused_gang, 41),
     "holds are ignored": (holds_ignored, 38),
     "gangs are bound before all seats are held": (bound_before_all_seats_are_held, 13),
     "a gang that waits has no victims": (never_preempts, 44),

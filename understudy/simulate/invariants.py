@@ -7,6 +7,7 @@ from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.ownership import owner_of
+from understudy.model.gangs import Suspension
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Preempt, Requeue
 from understudy.objects.pods import Pod
@@ -330,6 +331,8 @@ class StepInvariants:
         words = f"{victim.key} for {taker.key}"
         if victim.plan.priority >= taker.plan.priority:
             context.fail(VICTIMS, f"{words}: its priority is not lower")
+        if cycle.snapshot.gangs[action.by].suspension is Suspension.REQUEUED:
+            context.fail(VAIN, f"{words}, which is paused: its pods may never be made")
         if not action.whole and not victim.elastic:
             context.fail(VICTIMS, f"{words}: only in part")
         made = taker.made()
