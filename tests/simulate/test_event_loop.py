@@ -74,3 +74,30 @@ def test_a_loop_in_which_nothing_can_happen_any_more_says_so() -> None:
     with pytest.raises(asyncio.CancelledError):
         loop.run_until_complete(task)
     loop.close()
+
+
+def ready_together(shuffled_by: int | None, moments: tuple[float, ...]) -> dict[float, list[int]]:
+    """The order in which ten callbacks run that become ready at one moment."""
+    loop, ran = VirtualTimeLoop(shuffled_by), dict[float, list[int]]()
+
+    def burst() -> None:
+        for number in range(10):
+            loop.call_soon(ran.setdefault(loop.time(), []).append, number)
+
+    for moment in moments:
+        loop.call_at(moment, burst)
+    loop.run_until_complete(asyncio.sleep(5.0))
+    loop.close()
+    return ran
+
+
+def test_callbacks_that_are_ready_together_keep_their_order_or_are_shuffled_by_a_seed() -> None:
+    assert ready_together(None, (1.0,)) == {1.0: list(range(10))}
+    shuffled = ready_together(7, (1.0,))
+    assert shuffled == ready_together(7, (1.0,))
+    assert shuffled not in ({1.0: list(range(10))}, ready_together(8, (1.0,)))
+    assert sorted(shuffled[1.0]) == list(range(10))
+
+
+def test_what_is_left_out_does_not_change_how_later_callbacks_are_shuffled() -> None:
+    assert ready_together(7, (2.0,))[2.0] == ready_together(7, (1.0, 2.0))[2.0]

@@ -6,6 +6,12 @@ import sys
 
 import pytest
 
+from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.connection import NO_FAULT, RequestFaults
+from understudy.simulate.context import SimulationContext
+from understudy.simulate.event_loop import VirtualTimeLoop
+from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.processes import ProcessClock, ReplicaProcess
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario, read, written
 from understudy.simulate.scenario_generator import generate
 from understudy.simulate.simulation import SimulationOutcome, simulate
@@ -107,3 +113,49 @@ def test_a_late_watch_delays_what_depends_on_it() -> None:
     prompt = traced("embedded", Event(0.5, "submit", "j"), jobs=(job,))
     late = traced("embedded", Event(0.5, "submit", "j"), jobs=(job,), late=(Lateness("control", "jobs.batch", 25.0),))
     assert times_of(late, "bind j-0")[0] > times_of(prompt, "bind j-0")[0] + 0.5
+
+
+def test_an_mpijob_of_the_first_version_starts_its_launcher_when_its_workers_run() -> None:
+    job = JobPlan("j", "MPIJob", 2, stages="v1alpha1", duration=5.0)
+    outcome = traced("kube", Event(0.5, "submit", "j"), jobs=(job,))
+    assert outcome.violation is None
+    [launched] = [line for line in outcome.trace if " run n" in line and "launcher" in line]
+    assert float(launched.split()[0]) > max(times_of(outcome, " run n")[:2])
+
+
+def test_the_clocks_of_replicas_differ_and_are_set_while_the_work_goes_on() -> None:
+    clocks = (
+        Event(0.0, "set-clock", "replica-1", 25.0),
+        Event(0.0, "set-clock", "replica-2", -25.0),
+        Event(8.0, "set-clock", "replica-1", -40.0),
+    )
+    outcome = traced("kube", *clocks, Event(9.0, "submit", "j"), jobs=(JobPlan("j", "Job", 2),))
+    assert outcome.violation is None
+    assert len(times_of(outcome, "run n")) == 2
+
+
+def test_a_process_reads_its_own_clock() -> None:
+    context = SimulationContext(Scenario(1, "kube"), VirtualTimeLoop())
+    cluster = SimulatedCluster(context)
+    process = ReplicaProcess(context, cluster.server, StepInvariants(cluster), "replica-1")
+    clock = ProcessClock(process._client("replica-1", whole_gangs=False), process)
+    process.set_clock(-30.0)
+    assert clock.now() == context.now() - 30.0
+    context.loop.close()
+
+
+def test_faults_hit_reads_and_writes_apart_and_a_crash_comes_with_any_write() -> None:
+    faults = RequestFaults()
+    faults.refused_reads, faults.lost_reads, faults.refusals, faults.kill_in = [429], 1, [409], 3
+    assert faults.next(write=True, swaps=True).refusal == 409
+    assert faults.next(write=False, swaps=False).refusal == 429
+    assert faults.next(write=False, swaps=False).loses_request
+    assert faults.next(write=False, swaps=False) is NO_FAULT
+    assert [faults.kills() for _ in range(4)] == [False, False, True, False]
+
+
+def test_a_read_that_is_refused_or_lost_is_made_again() -> None:
+    events = (Event(0.1, "refuse-reads", "replica-1", 3, 503), Event(0.1, "lose-reads", "replica-2", number=3))
+    outcome = traced("kube", *events, Event(9.0, "submit", "j"), jobs=(JobPlan("j", "Job"),))
+    assert outcome.violation is None
+    assert len(times_of(outcome, "run n")) == 1
