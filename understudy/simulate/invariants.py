@@ -66,7 +66,7 @@ class StepInvariants:
         self.troubles = NodeTroubles(cluster)
         self._losses = SeatLosses(cluster, self.troubles)
         self._starts = ProcessStarts(cluster.context)
-        explanations = Explanations(cluster, self.troubles, self._losses)
+        explanations = Explanations(cluster, self.troubles, self._losses, self.gangs)
         self._partial = PartialSeats(cluster.context, explanations)
         self._use = PreemptionUse(cluster, self.troubles, explanations)
         cluster.server.observers.append(self.observe)

@@ -1,12 +1,15 @@
 """What explains that a gang waits, one reason at a time, and a stopwatch that counts only the time without a reason."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from understudy.control.apply.deferred_gangs import PodPatience
+from understudy.simulate.api_server import Version
 from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
-from understudy.simulate.workloads import GangState
+from understudy.simulate.workloads import JOB_LABEL, GangState
 
 SETTLE = 10.0  # seconds that a plan, its writes and a second plan may take on top of what the messages take
 DETECTION = 75.0  # seconds in which a silent node is given up: its lease, the node controller, and its pods' end
@@ -31,11 +34,18 @@ class Stopwatch(msgspec.Struct):
 
 
 class Explanations:
-    def __init__(self, cluster: SimulatedCluster, troubles: NodeTroubles, losses: SeatLosses) -> None:
+    def __init__(
+        self,
+        cluster: SimulatedCluster,
+        troubles: NodeTroubles,
+        losses: SeatLosses,
+        gangs: Mapping[str, GangState],
+    ) -> None:
         self._cluster = cluster
         self._context = cluster.context
         self._troubles = troubles
         self._losses = losses
+        self._gangs = gangs
 
     @property
     def limit(self) -> float:
@@ -63,8 +73,14 @@ class Explanations:
         return self._losses.of(gang).loss_at >= since or any(self._troubles.last(node) >= since for node in nodes)
 
     def _is_being_left(self, node: str) -> bool:
+        """Whether a pod leaves the node, or has to: it is of a job that the scheduler suspended."""
         pods = self._cluster.server.objects["pods"].values()
-        return any(pod.leaving and pod.node == node for pod in pods)
+        there = [pod for pod in pods if pod.node == node and pod.takes_room]
+        return any(pod.leaving or self._has_to_leave(pod) for pod in there)
+
+    def _has_to_leave(self, pod: Version) -> bool:
+        gang = self._gangs.get(pod.metadata.get("labels", {}).get(JOB_LABEL, ""))
+        return gang is not None and gang.requeued
 
     def _why_no_pods(self, gang: GangState) -> str:
         absent = set(gang.slots) - gang.made()
