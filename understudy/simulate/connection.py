@@ -250,7 +250,7 @@ class Watch:
         connection = self._connection
         if connection.dead or self._broken_since is None:
             return
-        if connection.stalled or self._server.is_down:
+        if connection.stalled or self._server.is_down or connection.faults.next(False, False) is not NO_FAULT:
             self._context.loop.call_later(1.0, self.mend)
             return
         self._broken_since = None
@@ -265,6 +265,9 @@ class Watch:
     async def changes(self) -> AsyncIterator[Change]:
         if not self._server.serves(self.resource):
             raise Refused(404, "NotFound", f"there is no {self.resource.key}")
+        if code := self._connection.faults.next(False, False).refusal:
+            self._context.hampered()
+            raise Refused(code, "Refused", f"list {self.resource.key}: refused by a fault")
         watchers = self._server.watchers[self.resource.key]
         watchers.append(self)
         self._connection.watches.append(self)
