@@ -12,14 +12,15 @@ import msgspec
 
 from understudy.node_agent.gpus.condition_writer import ConditionWriter
 from understudy.node_agent.gpus.gpu_monitor import GpuMonitor, XidMonitor
-from understudy.node_agent.gpus.gpu_tool import find_tool, pci_gpus
+from understudy.node_agent.gpus.gpu_tool import GpuTool, find_tool, pci_gpus
 from understudy.node_agent.gpus.xid_log import FATAL, KERNEL_LOG, KernelLog
+from understudy.node_agent.node_api import NodeApi
 from understudy.node_agent.notices import sources
 from understudy.node_agent.notices.gcp import SPOT_NOTICE
 from understudy.node_agent.notices.notice_writer import NoticeWriter
 from understudy.node_agent.notices.source_watch import OwnNotice, SourceWatch, WatchedNodes
 from understudy.objects.resources import NODES
-from understudy.ports import Cluster, Ref, Refused, Unreachable
+from understudy.ports import Ref, Refused, Unreachable
 
 Part = Coroutine[Any, Any, None]
 
@@ -52,7 +53,7 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 class NodeAgent:
-    def __init__(self, cluster: Cluster, options: AgentOptions) -> None:
+    def __init__(self, cluster: NodeApi, options: AgentOptions) -> None:
         self.ready = False  # whether the node was read, and all parts run
         self._cluster = cluster
         self._options = options
@@ -111,7 +112,7 @@ class NodeAgent:
             _log.info("node %s: GPUs are not looked at: %s", options.node, _why_no_tool(options.gpus))
             return []
         writer = ConditionWriter(self._cluster, options.node)
-        parts: list[Part] = [writer.run(), GpuMonitor(tool, writer.tell, pci_gpus()).run()]
+        parts: list[Part] = [writer.run(), GpuMonitor(GpuTool(tool), writer.tell, pci_gpus()).run()]
         try:
             log = KernelLog(options.kernel_log)
         except OSError as error:

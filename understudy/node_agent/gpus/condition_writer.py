@@ -9,8 +9,9 @@ import msgspec
 
 from understudy.kinds.annotations import format_time
 from understudy.node_agent.gpus.gpu_conditions import REASONS, GpuCondition
+from understudy.node_agent.node_api import NodeApi
 from understudy.objects.resources import NODES
-from understudy.ports import Cluster, Ref, Refused, Unreachable
+from understudy.ports import Ref, Refused, Unreachable
 
 PAUSE = 2.0  # seconds between attempts to write
 CHECK = 60.0  # seconds after which a bad condition is looked at again: the Node may have been made anew
@@ -27,7 +28,7 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 class ConditionWriter:
-    def __init__(self, cluster: Cluster, node: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, cluster: NodeApi, node: str, now: Callable[[], float] = time.time) -> None:
         self._cluster = cluster
         self._node = node
         self._now = now

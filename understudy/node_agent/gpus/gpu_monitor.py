@@ -11,7 +11,7 @@ from understudy.node_agent.gpus.gpu_conditions import (
     unknown_conditions,
     xid_condition,
 )
-from understudy.node_agent.gpus.gpu_tool import LIMIT, ToolFails, ask_gpus
+from understudy.node_agent.gpus.gpu_tool import GpuTool, ToolFails
 from understudy.node_agent.gpus.xid_log import FATAL, KernelLog, XidErrors
 
 TOOL_INTERVAL, LOG_INTERVAL = 30.0, 1.0  # seconds
@@ -25,11 +25,10 @@ _log = logging.getLogger(__name__)
 class GpuMonitor:
     """`expected` is how many GPUs the machine has. More that answer once are expected from then on."""
 
-    def __init__(self, tool: Sequence[str], tell: Tell, expected: int = 0, limit: float = LIMIT) -> None:
+    def __init__(self, tool: GpuTool, tell: Tell, expected: int = 0) -> None:
         self._tool = tool
         self._tell = tell
         self._expected = expected
-        self._limit = limit
         self._failures = 0
         self._complaint = ""
 
@@ -41,7 +40,7 @@ class GpuMonitor:
 
     async def look(self) -> None:
         try:
-            report = await ask_gpus(self._tool, self._limit)
+            report = await self._tool.ask()
         except ToolFails as problem:
             self._failed(str(problem))
             return

@@ -12,6 +12,7 @@ from understudy.node_agent.gpus.gpu_report import QUERY_GPUS, QUERY_ROWS, GpuRep
 from understudy.node_agent.gpus.nvml import MODULE
 
 LIMIT = 20.0  # seconds
+KILL_LIMIT = 2.0  # seconds until a killed process has ended
 NVIDIA = "0x10de"
 _DISPLAY = ("0x0300", "0x0302")  # PCI classes of GPUs, and not of their audio or bridge functions
 PCI_DEVICES = Path("/sys/bus/pci/devices")
@@ -39,33 +40,50 @@ def pci_gpus(devices: Path = PCI_DEVICES) -> int:
     return count
 
 
-async def ask_gpus(tool: Sequence[str], limit: float = LIMIT) -> GpuReport:
-    """Raises ToolFails."""
-    try:
-        report = read_gpus(await _output(tool, QUERY_GPUS, limit))
-    except ValueError as error:
-        raise ToolFails(f"{Path(tool[0]).name}: {error}") from None
-    return with_rows(report, await _output(tool, QUERY_ROWS, limit)) if report.present else report
+class GpuTool:
+    def __init__(self, command: Sequence[str], limit: float = LIMIT) -> None:
+        self._command = command
+        self._name = Path(command[0]).name
+        self._limit = limit
+        self._hanging: asyncio.subprocess.Process | None = None
 
+    async def ask(self) -> GpuReport:
+        """Raises ToolFails."""
+        try:
+            report = read_gpus(await self._output(QUERY_GPUS))
+        except ValueError as error:
+            raise ToolFails(f"{self._name}: {error}") from None
+        return with_rows(report, await self._output(QUERY_ROWS)) if report.present else report
 
-async def _output(tool: Sequence[str], query: Sequence[str], limit: float) -> ToolOutput:
-    name, pipe = Path(tool[0]).name, asyncio.subprocess.PIPE
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *tool, *query, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
-        )
-    except OSError as error:
-        raise ToolFails(f"{name}: {error.strerror or error}") from None
-    try:
-        async with asyncio.timeout(limit):
-            out, err = await process.communicate()
-    except TimeoutError:
-        raise ToolFails(f"{name} gives no answer within {limit:g} s") from None
-    finally:
-        if process.returncode is None:  # it may hang in the driver, where no signal reaches it: it is not waited for
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-    return ToolOutput(process.returncode or 0, (out + b"\n" + err).decode("utf-8", "replace"))
+    async def _output(self, query: Sequence[str]) -> ToolOutput:
+        if self._hanging is not None and self._hanging.returncode is None:
+            raise ToolFails(f"{self._name} hangs and cannot be killed")
+        process = await self._started(query)
+        try:
+            async with asyncio.timeout(self._limit):
+                out, err = await process.communicate()
+        except TimeoutError:
+            raise ToolFails(f"{self._name} gives no answer within {self._limit:g} s") from None
+        finally:
+            await self._end(process)
+        return ToolOutput(process.returncode or 0, (out + b"\n" + err).decode("utf-8", "replace"))
+
+    async def _started(self, query: Sequence[str]) -> asyncio.subprocess.Process:
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        try:
+            return await asyncio.create_subprocess_exec(*self._command, *query, stdin=nothing, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise ToolFails(f"{self._name}: {error.strerror or error}") from None
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """A process that hangs in the driver is reached by no signal; no other is started until it has ended."""
+        if process.returncode is not None:
+            return
+        self._hanging = process
+        with contextlib.suppress(ProcessLookupError, TimeoutError):
+            process.kill()
+            async with asyncio.timeout(KILL_LIMIT):
+                await process.wait()
 
 
 def _text(path: Path) -> str:

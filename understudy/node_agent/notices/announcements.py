@@ -27,7 +27,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     parse: Callable[[bytes], Announcements]  # raises ValueError where the answer makes no sense
     headers: tuple[tuple[str, str], ...] = ()
     interval: float = 1.0  # seconds between two requests
-    waiting: Callable[[str], str] | None = None  # an etag into a path that is answered when the value changes
+    # An etag and seconds into a path that is answered when the value changes, or after so long.
+    waiting: Callable[[str, float], str] | None = None
+    wait: float = 10.0
 
 
 def ask_plainly(server: MetadataServer) -> Ask:

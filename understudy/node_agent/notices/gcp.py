@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 from understudy.node_agent.notices.announcements import Announcement, Announcements, Endpoint, Source
 
-WAIT = 10  # seconds the server may keep a request open until the value changes
 SPOT_NOTICE = 30.0  # seconds between preemption and power-off, unless the VM asks for 120
 MAINTENANCE_NOTICE = 3600.0  # seconds for VMs with accelerators, and only such are terminated for maintenance
 _HEADERS = (("Metadata-Flavor", "Google"),)
@@ -36,8 +35,8 @@ def _word(body: bytes) -> str:
     return body.decode("ascii", "replace").strip()
 
 
-def _waiting(path: str, etag: str) -> str:
-    return f"{path}?wait_for_change=true&timeout_sec={WAIT}&last_etag={quote(etag, safe='')}"
+def _waiting(path: str, etag: str, wait: float) -> str:
+    return f"{path}?wait_for_change=true&timeout_sec={wait:g}&last_etag={quote(etag, safe='')}"
 
 
 def gcp(spot_notice: float = SPOT_NOTICE) -> Source:

@@ -8,9 +8,10 @@ import msgspec
 
 from understudy.kinds.annotations import NOTICE, format_notice, read_notice
 from understudy.model.nodes import Notice
+from understudy.node_agent.node_api import NodeApi
 from understudy.objects.errors import BadObject
 from understudy.objects.resources import NODES
-from understudy.ports import Cluster, PatchForm, Ref, Refused
+from understudy.ports import PatchForm, Ref, Refused
 
 ATTEMPTS = 10  # of a write that others get ahead of
 
@@ -45,7 +46,7 @@ def notice_in(name: str, annotations: Mapping[str, str]) -> Notice | None:
         return None
 
 
-async def change_notice(cluster: Cluster, node: str, decide: Decide) -> NoticeChange:
+async def change_notice(cluster: NodeApi, node: str, decide: Decide) -> NoticeChange:
     """Raises Refused, also when other writers get ahead again and again, and Unreachable."""
     refusal: Refused | None = None
     for _ in range(ATTEMPTS):

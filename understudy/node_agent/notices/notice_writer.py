@@ -5,9 +5,10 @@ import logging
 from functools import partial
 
 from understudy.model.nodes import Notice
+from understudy.node_agent.node_api import NodeApi
 from understudy.node_agent.notices.notice_annotation import change_notice
 from understudy.node_agent.notices.source_watch import OwnNotice
-from understudy.ports import Cluster, Refused, Unreachable
+from understudy.ports import Refused, Unreachable
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds between attempts to write
 CHECK = 10.0  # seconds after which an open notice is looked at again: another one may have covered it
@@ -29,7 +30,7 @@ def settled_notice(source: str, own: OwnNotice | None, present: Notice | None) -
 
 
 class NoticeWriter:
-    def __init__(self, cluster: Cluster, node: str, source: str) -> None:
+    def __init__(self, cluster: NodeApi, node: str, source: str) -> None:
         self._cluster = cluster
         self._node = node
         self._source = source

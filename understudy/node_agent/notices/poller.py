@@ -12,7 +12,6 @@ from understudy.node_agent.notices.metadata_server import Answer, Ask, NoAnswer
 
 LIMIT = 5.0  # seconds for a request
 LONGEST_PAUSE = 5.0  # seconds between failing requests: a notice may be only 30 s long
-LONGEST_WAIT = 10.0  # seconds for which a server may hold a request until the value changes
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +63,8 @@ class Poller:
     async def _answer(self) -> Answer:
         path, limit = self._endpoint.path, self._limit
         if self._etag and self._endpoint.waiting is not None:
-            path, limit = self._endpoint.waiting(self._etag), limit + LONGEST_WAIT
+            path = self._endpoint.waiting(self._etag, self._endpoint.wait)
+            limit += self._endpoint.wait
         try:
             async with asyncio.timeout(limit):
                 return await self._ask(path, self._endpoint.headers)
