@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from unittest import mock
 
 from tests.eventually import eventually_async
-from tests.node_agent.node_api import FakeNodeApi, unreachable
+from tests.node_agent.fake_node_api import FakeNodeApi, unreachable
 from understudy.control.view.node_health import DEFAULT_LIMITS, examine_node
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Verdict

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from tests.eventually import eventually_async
-from tests.node_agent.node_api import FakeNodeApi, unreachable
+from tests.node_agent.fake_node_api import FakeNodeApi, unreachable
 from understudy.kinds.annotations import format_notice
 from understudy.model.nodes import Notice
 from understudy.node_agent.notices import notice_writer

@@ -35,6 +35,7 @@ class ConditionWriter:
         self._wanted: dict[str, GpuCondition] = {}
         self._changed = asyncio.Event()
         self._foreign: set[str] = set()
+        self._complaint = ""
 
     def tell(self, conditions: Iterable[GpuCondition]) -> None:
         wanted = {**self._wanted, **{one.type: one for one in conditions}}
@@ -59,10 +60,11 @@ class ConditionWriter:
                 patch = {"status": {"conditions": [self._document(one, present.get(one.type)) for one in changed]}}
                 await self._cluster.patch(Ref(NODES, name=self._node), patch, sub="status")
         except (Refused, Unreachable) as error:
-            _log.warning("conditions of node %s cannot be written: %s", self._node, error)
+            self._complain(str(error))
             return False
+        self._complain("")
         for one in changed:
-            _log.warning("node %s: %s=%s (%s): %s", self._node, one.type, one.status, one.reason, one.message)
+            _log.info("node %s: %s=%s (%s): %s", self._node, one.type, one.status, one.reason, one.message)
         return True
 
     def _is_to_be_written(self, wanted: GpuCondition, present: dict[str, str] | None) -> bool:
@@ -80,6 +82,12 @@ class ConditionWriter:
         same = present is not None and present.get("status") == wanted.status
         since = present.get("lastTransitionTime", now) if present is not None and same else now
         return {**msgspec.to_builtins(wanted), "lastHeartbeatTime": now, "lastTransitionTime": since}
+
+    def _complain(self, problem: str) -> None:
+        """Each problem once: it is tried again until it is over."""
+        if problem and problem != self._complaint:
+            _log.warning("conditions of node %s cannot be written: %s", self._node, problem)
+        self._complaint = problem
 
     async def _wait(self, seconds: float | None) -> None:
         try:

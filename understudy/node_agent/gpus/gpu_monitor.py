@@ -32,11 +32,11 @@ class GpuMonitor:
         self._failures = 0
         self._complaint = ""
 
-    async def run(self, interval: float = TOOL_INTERVAL) -> None:
+    async def run(self) -> None:
         """Runs until it is cancelled."""
         while True:
             await self.look()
-            await asyncio.sleep(interval)
+            await asyncio.sleep(TOOL_INTERVAL)
 
     async def look(self) -> None:
         try:
@@ -63,11 +63,11 @@ class XidMonitor:
         self._tell = tell
         self._errors = XidErrors(fatal)
 
-    async def run(self, interval: float = LOG_INTERVAL) -> None:
+    async def run(self) -> None:
         """Runs until it is cancelled."""
         while True:
             self.look()
-            await asyncio.sleep(interval)
+            await asyncio.sleep(LOG_INTERVAL)
 
     def look(self) -> None:
         for line in self._log.lines():

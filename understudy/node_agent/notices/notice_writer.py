@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from functools import partial
+from http import HTTPStatus
 
 from understudy.model.nodes import Notice
 from understudy.node_agent.node_api import NodeApi
@@ -36,6 +37,7 @@ class NoticeWriter:
         self._source = source
         self._own: OwnNotice | None = None
         self._changed = asyncio.Event()
+        self._complaint = ""
 
     def tell(self, own: OwnNotice | None) -> None:
         self._own = own
@@ -62,11 +64,20 @@ class NoticeWriter:
         try:
             before, after = await change_notice(self._cluster, self._node, partial(settled_notice, self._source, own))
         except (Refused, Unreachable) as error:
-            _log.warning("the notice of node %s cannot be written: %s", self._node, error)
+            if own is None and isinstance(error, Refused) and error.code == HTTPStatus.NOT_FOUND:
+                return True  # a node that is not there has no notice to withdraw
+            self._complain(str(error))
             return False
+        self._complain("")
         if before != after:
-            _log.warning("node %s: %s", self._node, "the notice is withdrawn" if after is None else _told(after))
+            _log.info("node %s: %s", self._node, "the notice is withdrawn" if after is None else _told(after))
         return True
+
+    def _complain(self, problem: str) -> None:
+        """Each problem once: it is tried again until it is over."""
+        if problem and problem != self._complaint:
+            _log.warning("the notice of node %s cannot be written: %s", self._node, problem)
+        self._complaint = problem
 
     async def _wait(self, seconds: float | None) -> None:
         try:
