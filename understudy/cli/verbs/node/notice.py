@@ -27,7 +27,7 @@ from understudy.ports import PatchForm, Ref
 _ABOUT = """\
 Rehearse that machines will go: write on nodes the notice that a cloud would give, with its
 deadline. The nodes are leaving from then on, and gangs move away before the deadline. With
---withdraw the notice is taken back, also one that a cloud gave.
+--withdraw the notice is taken back.
 
 The machines themselves stay as they are. On an embedded cluster --then-fail waits for the deadline
 and lets the nodes die then, as `understudy node fail` does, so that the eviction is real."""
