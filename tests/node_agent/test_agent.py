@@ -71,6 +71,19 @@ def test_without_a_known_cloud_nothing_is_asked(provider_id: str) -> None:
     asyncio.run(scenario())
 
 
+def test_a_provider_id_that_comes_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_LOOK", 0.01)
+
+    async def scenario() -> None:
+        api = FakeNodeApi("spot-0")
+        async with stand_in() as metadata, running(api, metadata) as agent:
+            await eventually_async(lambda: agent.ready)
+            api.nodes["spot-0"]["spec"]["providerID"] = VMSS
+            await eventually_async(lambda: metadata.count(AZURE_EVENTS) >= 1)
+
+    asyncio.run(scenario())
+
+
 def test_a_notice_that_an_earlier_agent_left_is_withdrawn_when_every_endpoint_says_so() -> None:
     async def scenario() -> None:
         api = FakeNodeApi("spot-0", provider_id="aws:///eu-west-1a/i-0123")

@@ -39,6 +39,7 @@ def test_an_event_that_has_started_may_end_the_machine_at_any_moment() -> None:
 def test_events_that_end_no_machine_are_left_out() -> None:
     assert parse_events(document()) == ()
     assert parse_events(document(event(EventType="Upgrade"), event(EventStatus="Completed"))) == ()
+    assert parse_events(document(event(Resources=[]))) == (), "an event that names no machine is about none"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from understudy.ports import Ref, Refused, Unreachable
 Part = Coroutine[Any, Any, None]
 
 PAUSE = 2.0  # seconds between attempts to read the Node
+FIRST_LOOK, LAST_LOOK = 5.0, 600.0  # seconds until a Node without a provider ID is read again
 
 _log = logging.getLogger(__name__)
 
@@ -60,22 +61,22 @@ class NodeAgent:
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Runs until `stopped` is set. Raises NoSuchNode, or Refused if the node may not be read."""
-        node = await self._read_node(stopped)
-        if node is None:
+        provider_id = await self._first_provider_id(stopped)
+        if provider_id is None:
             return
         async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            parts = [*self._notice_parts(node.spec.provider_id), *self._gpu_parts(stack)]
+            parts = [self._follow_notices(provider_id), *self._gpu_parts(stack)]
             tasks = [group.create_task(part) for part in parts]
             self.ready = True
             await stopped.wait()
             for task in tasks:
                 task.cancel()
 
-    async def _read_node(self, stopped: asyncio.Event) -> _Node | None:
+    async def _first_provider_id(self, stopped: asyncio.Event) -> str | None:
         """None: stopped before the API answered."""
         while not stopped.is_set():
             try:
-                return msgspec.json.decode(await self._cluster.get(Ref(NODES, name=self._options.node)), type=_Node)
+                return await self._provider_id()
             except Refused as error:
                 if error.code == HTTPStatus.NOT_FOUND:
                     raise NoSuchNode(f"the cluster has no node {self._options.node!r}") from None
@@ -87,13 +88,22 @@ class NodeAgent:
                     await stopped.wait()
         return None
 
-    def _notice_parts(self, provider_id: str) -> list[Part]:
-        options = self._options
+    async def _provider_id(self) -> str:
+        node = msgspec.json.decode(await self._cluster.get(Ref(NODES, name=self._options.node)), type=_Node)
+        return node.spec.provider_id
+
+    async def _follow_notices(self, provider_id: str) -> None:
+        options, pause = self._options, FIRST_LOOK
+        while options.cloud == "auto" and not provider_id:  # a Node gets its provider ID a while after it was made
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LAST_LOOK)
+            with contextlib.suppress(Refused, Unreachable):
+                provider_id = await self._provider_id()
         cloud = sources.cloud_of(provider_id) if options.cloud == "auto" else options.cloud
         if cloud not in sources.CLOUDS:
             why = f"by its provider ID {provider_id!r}" if options.cloud == "auto" else "as asked"
             _log.info("node %s: no cloud whose notices are known, %s", options.node, why)
-            return []
+            return
         writer = NoticeWriter(self._cluster, options.node, cloud)
 
         def tell(_node: str, own: OwnNotice | None) -> None:
@@ -103,7 +113,9 @@ class NodeAgent:
         watched = WatchedNodes(names, tell, options.ignored)
         watch = SourceWatch(sources.source_named(cloud, options.spot_notice), watched, options.endpoint)
         _log.info("node %s: notices of %s are followed", options.node, cloud)
-        return [watch.run(), writer.run()]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(watch.run())
+            group.create_task(writer.run())
 
     def _gpu_parts(self, stack: contextlib.AsyncExitStack) -> list[Part]:
         options = self._options

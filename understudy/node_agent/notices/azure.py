@@ -29,7 +29,11 @@ def parse_events(body: bytes) -> Announcements:
         events = _decode(body).events
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from None
-    return tuple(_announcement(one) for one in events if one.event_type in EVENT_TYPES and one.event_status in _OPEN)
+    return tuple(_announcement(one) for one in events if _ends_machines(one))
+
+
+def _ends_machines(event: _Event) -> bool:
+    return event.event_type in EVENT_TYPES and event.event_status in _OPEN and bool(event.resources)
 
 
 def _announcement(event: _Event) -> Announcement:
