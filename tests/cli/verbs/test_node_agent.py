@@ -11,10 +11,12 @@ from tests.cli.commands import ended, started
 from tests.cli.shell import Shell
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.eventually import eventually_async
+from tests.node_agent.fake_node_api import FakeNodeApi
 from tests.node_agent.metadata_stand_in import AZURE_EVENTS, stand_in
-from understudy.cli.verbs.node_agent import agent_options
+from understudy.cli.verbs.node_agent import agent_options, endpoints
 from understudy.cli.verbs.parser import root_parser
-from understudy.node_agent.agent import AgentOptions
+from understudy.kube.probe_server import Reply
+from understudy.node_agent.agent import AgentOptions, NodeAgent
 from understudy.objects.resources import NODES
 
 PREEMPT = {"EventId": "1", "EventStatus": "Scheduled", "EventType": "Preempt", "Resources": ["a"],
@@ -67,6 +69,14 @@ def test_wrong_input_is_named(shell: Shell, arguments: list[str], said: str) -> 
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_it_is_ready_when_its_node_was_read() -> None:
+    agent = NodeAgent(FakeNodeApi("a"), AgentOptions(node="a"))
+    pages = endpoints(agent)
+    assert pages["/readyz"]() == Reply(503, "the node was not read yet\n")
+    agent.ready = True
+    assert pages["/readyz"]() == pages["/healthz"]() == Reply(200, "ok\n")
 
 
 def test_it_runs_until_it_is_told_to_end(tmp_path: Path) -> None:

@@ -128,11 +128,11 @@ async def _run(config: Config, wanted: AgentOptions, host: str, port: int) -> No
     client: KubeClient
     async with connect(config) as client:
         agent = NodeAgent(client, wanted)
-        async with served(_endpoints(agent), host, port):
+        async with served(endpoints(agent), host, port):
             await agent.run(stopped)
 
 
-def _endpoints(agent: NodeAgent) -> Endpoints:
+def endpoints(agent: NodeAgent) -> Endpoints:
     """A part that fails ends the process, and a process that hangs answers nothing: then the kubelet restarts it."""
     return {
         "/healthz": lambda: Reply(200, "ok\n"),

@@ -13,7 +13,7 @@ from understudy.node_agent.gpus.nvml import MODULE
 
 LIMIT = 20.0  # seconds
 KILL_LIMIT = 2.0  # seconds until a killed process has ended
-NVIDIA = "0x10de"
+NVIDIA, DRIVER = "0x10de", "nvidia"
 _DISPLAY = ("0x0300", "0x0302")  # PCI classes of GPUs, and not of their audio or bridge functions
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 
@@ -32,12 +32,17 @@ def find_tool(wanted: str = "auto") -> tuple[str, ...] | None:
 
 
 def pci_gpus(devices: Path = PCI_DEVICES) -> int:
-    """How many NVIDIA GPUs are plugged in, whether they answer or not."""
-    count = 0
-    with contextlib.suppress(OSError):
-        for device in devices.iterdir():
-            count += _text(device / "vendor") == NVIDIA and _text(device / "class").startswith(_DISPLAY)
-    return count
+    """How many GPUs NVIDIA's driver has, whether they answer or not. Those of virtual machines have another driver."""
+    try:
+        return sum(map(_is_gpu, devices.iterdir()))
+    except OSError:
+        return 0
+
+
+def _is_gpu(device: Path) -> bool:
+    if _text(device / "vendor") != NVIDIA or not _text(device / "class").startswith(_DISPLAY):
+        return False
+    return (device / "driver").resolve().name == DRIVER
 
 
 class GpuTool:

@@ -174,17 +174,23 @@ def test_nvml_is_read_as_nvidia_smi_is(tmp_path: Path, monkeypatch: pytest.Monke
     assert report.unmapped == ("00000000:86:00.0",)
 
 
-def test_gpus_that_are_plugged_in_are_counted(tmp_path: Path) -> None:
-    for name, vendor, kind in (
-        ("3b", "0x10de", "0x030200"),
-        ("86", "0x10de", "0x030000"),
-        ("87", "0x10de", "0x040300"),  # its audio function
-        ("01", "0x8086", "0x030000"),
+def test_the_gpus_of_the_driver_are_counted(tmp_path: Path) -> None:
+    drivers, devices = tmp_path / "drivers", tmp_path / "devices"
+    for name, vendor, kind, driver in (
+        ("3b", "0x10de", "0x030200", "nvidia"),
+        ("86", "0x10de", "0x030000", "nvidia"),
+        ("87", "0x10de", "0x040300", "snd_hda_intel"),  # its audio function
+        ("af", "0x10de", "0x030200", "vfio-pci"),  # lent to a virtual machine
+        ("d8", "0x10de", "0x030200", ""),
+        ("01", "0x8086", "0x030000", "i915"),
     ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "vendor").write_text(f"{vendor}\n")
-        (tmp_path / name / "class").write_text(f"{kind}\n")
-    assert pci_gpus(tmp_path) == 2
+        (devices / name).mkdir(parents=True)
+        if driver:
+            (drivers / driver).mkdir(parents=True, exist_ok=True)
+            (devices / name / "driver").symlink_to(drivers / driver)
+        (devices / name / "vendor").write_text(f"{vendor}\n")
+        (devices / name / "class").write_text(f"{kind}\n")
+    assert pci_gpus(devices) == 2
     assert pci_gpus(tmp_path / "none") == 0
 
 
