@@ -76,3 +76,6 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
         """The node labels that a snapshot should index domains by."""
         keys = {self.pool_label, *(key for rule in self.spares for key in (rule.topology, rule.per))}
         return sorted(keys - {""})
+
+
+DEFAULT_POLICY = Policy()

@@ -187,6 +187,7 @@ def _islands_free(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) ->
 
 def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
     search = SeatSearch(proposal, gang)
+    search.limit = limits_beside(proposal, gang, {m.name for m in gang.unseated()}, NO_HYPOTHESIS)[0]
     free = 0
     for part in parts:
         assert part.island.topology is not None

@@ -1,5 +1,7 @@
 """Kinds of capacity: on which nodes a pod may sit, how many members of a gang may sit on spot, and what is cheapest."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -28,11 +30,11 @@ from understudy.model.plans import Grow, Plan, Requeue, Start, Swap, Wait, WaitR
 SPOT, ON_DEMAND, PREFER_SPOT = CapacityPolicy.SPOT, CapacityPolicy.ON_DEMAND, CapacityPolicy.PREFER_SPOT
 
 
-def spot(names: str, **rest: object) -> list[Node]:
+def spot(names: str, **rest: Any) -> list[Node]:
     return [replace(each, capacity=Capacity.SPOT) for each in nodes(names, **rest)]
 
 
-def wanting(name: str, capacity: CapacityPolicy, members: int = 1, gpus: int = 8, **rest: object) -> Gang:
+def wanting(name: str, capacity: CapacityPolicy, members: int = 1, gpus: int = 8, **rest: Any) -> Gang:
     return queued(name, members, asks=shape(gpus, capacity=capacity), **rest)
 
 
@@ -135,7 +137,8 @@ def test_a_replacement_counts_the_members_that_stay() -> None:
     gang = running("j", on="s a", max_spot_members=1)
     assert taken(planned(spot("s t"), lost(node("a")), node("b"), gang)) == ["b"]
     made = planned(spot("s t"), lost(node("a")), gang)
-    assert taken(made) == [] and isinstance(made.actions[0], Requeue)
+    assert taken(made) == []
+    assert isinstance(made.actions[0], Requeue)
     assert taken(planned([lost(spot("s")[0])], spot("t"), node("a"), gang)) == ["t"]
 
 
@@ -168,7 +171,8 @@ def test_in_a_large_cluster_victims_are_found_within_the_rule(exact: int) -> Non
     gang = queued("j", members=8, priority=9, max_spot_members=3)
     made = planned(things, *cheap, *dear, gang, policy=Policy(exact_victims=exact))
     where = taken(made)
-    assert len(where) == 8 and sum(name.startswith("s") for name in where) == 3
+    assert len(where) == 8
+    assert sum(name.startswith("s") for name in where) == 3
 
 
 # One kind of capacity
@@ -179,7 +183,8 @@ def test_a_gang_of_one_kind_does_not_mix() -> None:
     assert taken(planned(node("a"), spot("s t"), gang)) == ["s", "t"]
     assert taken(planned(nodes("a b"), spot("s t"), gang)) == ["a", "b"]
     made = planned(node("a"), spot("s"), gang)
-    assert taken(made) == [] and reason(made, "j").free == 1
+    assert taken(made) == []
+    assert reason(made, "j").free == 1
 
 
 def test_a_gang_of_one_kind_that_prefers_spot_takes_spot_where_all_fit() -> None:
@@ -193,7 +198,8 @@ def test_a_gang_of_one_kind_starts_whole_elsewhere_where_its_kind_has_no_replace
     made = planned(spot("s"), [lost(spot("t")[0])], nodes("a b"), gang)
     assert isinstance(made.actions[0], Requeue)
     made = planned(spot("s u"), [lost(spot("t")[0])], nodes("a b"), gang)
-    assert isinstance(made.actions[0], Swap) and taken(made) == ["u"]
+    assert isinstance(made.actions[0], Swap)
+    assert taken(made) == ["u"]
 
 
 # Bursts: only a part of the spot capacity comes back
@@ -202,14 +208,15 @@ def test_a_gang_of_one_kind_starts_whole_elsewhere_where_its_kind_has_no_replace
 def test_an_elastic_gang_takes_the_part_of_the_spot_capacity_that_comes_back() -> None:
     gang = wanting("j", SPOT, members=4, min_members=1)
     made = planned(node("a"), spot("s t"), gang)
-    assert taken(made) == ["s", "t"] and isinstance(made.actions[0], Start)
+    assert taken(made) == ["s", "t"]
+    assert isinstance(made.actions[0], Start)
 
 
 def test_a_rigid_gang_keeps_nothing_idle_while_only_a_part_comes_back() -> None:
     gang, other = wanting("j", SPOT, members=4, priority=9), wanting("small", SPOT, members=2)
     made = planned(node("a"), spot("s t u"), gang, other)
     assert len([a for a in made.actions if isinstance(a, Start)]) == 1
-    assert {name for name in seats(made)} == {"small-0", "small-1"}
+    assert set(seats(made)) == {"small-0", "small-1"}
     assert plan(cluster(spot("s t u"), gang), Policy(), NOW).actions[0].gang == gang.key
     assert taken(planned(spot("s t u"), gang)) == []
 
