@@ -19,6 +19,7 @@ from understudy.decide.placement.placement_request import (
     PlacementRequest,
 )
 from understudy.decide.placement.seat_search import SeatSearch, only_nodes
+from understudy.decide.preemption_delay import start_delayed
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket
@@ -104,6 +105,16 @@ def no_room(proposal: Proposal, gang: Gang) -> WaitReason:
     """What is free, why the rest does not fit, and which gangs hold it."""
     guard = over_budget(gang, proposal.policy, proposal.now) if gang.preempts else None
     reason = _blocked_domains(proposal, gang) or _no_seats(proposal, gang)
+    if guard is None:
+        return reason
+    return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
+
+
+def with_preemption_delay(proposal: Proposal, gang: Gang, reason: WaitReason) -> WaitReason:
+    """The reason of a gang that could preempt, and waits for new machines first."""
+    if reason.guard or not gang.preempts or all(priority >= gang.priority for priority in proposal.snapshot.running):
+        return reason
+    guard = start_delayed(proposal, gang)
     if guard is None:
         return reason
     return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
