@@ -1,8 +1,12 @@
 """Prices of nodes and seats: turns the policy's price list into what a node and a seat on it cost an hour."""
 
+import msgspec
+
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Shape
 from understudy.model.nodes import Node
+from understudy.model.plans import Action, Grow, Start, Swap
+from understudy.model.snapshot import Snapshot
 
 UNKNOWN_PRICE = 1e9  # orders nodes without a price after all others
 
@@ -33,3 +37,25 @@ def price_order(node: Node, policy: Policy) -> float:
         return UNKNOWN_PRICE
     there = node.allocatable.get(node.flavor, 0)
     return float(f"{price / there:.3g}") if there else price
+
+
+class SeatsPrice(msgspec.Struct, frozen=True):
+    """What some seats cost an hour together, and how many of them have no known price."""
+
+    per_hour: float
+    unknown: int = 0
+
+
+def price_of_new_seats(snapshot: Snapshot, policy: Policy, action: Action) -> SeatsPrice | None:
+    """None where no prices are set, or the action gives no seats."""
+    match action:
+        case Start(seats=seats) | Grow(seats=seats) if policy.prices:
+            taken = dict(seats)
+        case Swap(moves=moves) if policy.prices:
+            taken = {move.member: move.to_node for move in moves}
+        case _:
+            return None
+    members = (member for member in snapshot.gangs[action.gang].members() if member.name in taken)
+    prices = [seat_price(m.shape, snapshot.nodes[taken[m.name]].node, policy) for m in members]
+    known = [price for price in prices if price is not None]
+    return SeatsPrice(round(sum(known), 4), len(prices) - len(known))
