@@ -186,5 +186,6 @@ def test_a_running_gang_waits_since_its_new_pod_was_created() -> None:
         return pod(name, node, meta)
 
     old, new = made("j-a", "n", "2026-01-01T00:00:00Z"), made("j-b", "", "2026-01-01T03:00:00Z")
-    assert gang(job("j", parallelism=2), [old, new]).unseated_since == MADE_AT + 10_800
-    assert gang(job("j", parallelism=1), [old]).unseated_since == 0.0
+    notes = annotated(preemption_delay="5m")
+    assert gang(job("j", notes, parallelism=2), [old, new]).unseated_since == MADE_AT + 10_800
+    assert gang(job("j", notes, parallelism=1), [old]).unseated_since == 0.0

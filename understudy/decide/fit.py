@@ -68,6 +68,8 @@ def reaches_volumes(shape: Shape, node: Node) -> str | None:
 
 
 def of_wanted_capacity(shape: Shape, node: Node) -> str | None:
+    if shape.capacity is CapacityPolicy.ANY:
+        return None
     if shape.capacity is CapacityPolicy.ON_DEMAND and node.capacity is Capacity.SPOT:
         return "is spot; it asks for on-demand capacity"
     if shape.capacity is CapacityPolicy.SPOT and node.capacity is Capacity.ON_DEMAND:

@@ -142,7 +142,7 @@ class Proposal:
             else self._by_price(shape, buckets, owners)
         ):
             for rank in ranks:
-                if rank[0] >= LAST_CHOICE:
+                if rank[0] and rank[0] >= LAST_CHOICE:
                     avoided.append(rank[3])
                 else:
                     yield rank[3]

@@ -144,8 +144,8 @@ def test_a_job_that_asks_for_on_demand_capacity_says_why_spot_nodes_do_not_do(sh
     pod = (POD % ("x", 4)).replace("name: x}", "name: x, annotations: {understudy.dev/capacity: on-demand}}")
     shell.write(c=joined(node, pod))
     text = shell.plan("-f", "c.yaml")
-    assert "needs: 1 x 4 nvidia.com/gpu on on-demand capacity\n" in text
-    assert "why not: 1 x is spot; it asks for on-demand capacity\n" in text
+    assert "needs: 1 pod with 4 nvidia.com/gpu on on-demand capacity\n" in text
+    assert "why not: s is spot; it asks for on-demand capacity\n" in text
 
 
 def test_the_default_of_a_priority_decides_where_a_job_says_nothing(shell: Shell) -> None:

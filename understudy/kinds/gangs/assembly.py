@@ -83,10 +83,12 @@ def assemble_gang(
 
 
 def _unseated_since(head: GangHead, islands: SlotsByIsland) -> float:
-    """Of a running gang, when the newest of its pods without a seat was created; 0: there is none."""
-    pods = [place.sighting for place in _all(islands) if place.sighting is not None]
-    if any(pod.member.node for pod in pods):
-        return max((pod.created for pod in pods if not pod.member.node), default=0.0)
+    """Since when it waits. Of a running gang whose repairs may be delayed: when its newest pod without a seat was made,
+    0 without such a pod."""
+    if head.notes.preemption_delay is not None:
+        pods = [place.sighting for place in _all(islands) if place.sighting is not None]
+        if any(pod.member.node for pod in pods):
+            return max((pod.created for pod in pods if not pod.member.node), default=0.0)
     queued = head.queued_at if head.notes.queued_at is None else head.notes.queued_at
     return max(queued, head.notes.unseated_at or 0.0)
 

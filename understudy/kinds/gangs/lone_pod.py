@@ -58,7 +58,7 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
         gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),
         started_at=seconds(status.start_time) if node else None,
         holds=((meta.name, nominated),) if nominated and not node else (),
-        unseated_since=0.0 if node else queued_at,
+        unseated_since=queued_at,
     )
 
 
