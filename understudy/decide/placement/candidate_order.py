@@ -129,20 +129,20 @@ def domain_nodes(search: SeatSearch, part: IslandRequest, value: str) -> list[st
         return (name not in warm, cold, proposal.avoided(name), -wanted, level, name)
 
     names = sorted(proposal.domain(part.island.topology.key, value), key=order)
-    return _by_capacity(search, shape, names, lambda name: order(name)[:2])
+    return _by_capacity(search, shape, names, order)
 
 
 def _by_capacity(
-    search: SeatSearch, shape: Shape, names: list[str], before: Callable[[str], tuple[bool, ...]]
+    search: SeatSearch, shape: Shape, names: list[str], order: Callable[[str], tuple[bool, bool, bool, int, int, str]]
 ) -> list[str]:
-    """The nodes of a domain by kind of capacity and price, as far as these matter, among nodes that are equal by what
-    goes `before`."""
+    """The nodes of a domain, which are in this order, by kind of capacity and price as far as these matter: after warm
+    understudies, spares and preferences of the pod. The sorts are stable."""
     proposal, spot = search.proposal, search.proposal.snapshot.spot
     if proposal.policy.prices:
         prices = {name: price_order(proposal.snapshot.nodes[name].node, proposal.policy) for name in names}
-        names = sorted(names, key=lambda name: (*before(name), proposal.avoided(name), prices[name]))
+        names = sorted(names, key=lambda name: (*order(name)[:4], prices[name]))
     if len(spot) and shape.capacity is CapacityPolicy.PREFER_SPOT:
-        names = sorted(names, key=lambda name: (*before(name), name not in spot))
+        names = sorted(names, key=lambda name: (*order(name)[:2], order(name)[3], name not in spot))
     return sorted(names, key=lambda name: name in spot) if search.limit.on_demand_first else names
 
 

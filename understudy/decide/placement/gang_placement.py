@@ -19,8 +19,10 @@ from understudy.model.gangs import Island, TopologyMode
 
 def find_seats(proposal: Proposal, request: PlacementRequest) -> dict[str, str] | None:
     """Seats for every member of the request, or None."""
-    found = (_seats_under(proposal, request, limit) for limit in capacity_limits(proposal, request))
-    return next((seats for seats in found if seats is not None), None)
+    for limit in capacity_limits(proposal, request):
+        if (seats := _seats_under(proposal, request, limit)) is not None:
+            return seats
+    return None
 
 
 def _seats_under(proposal: Proposal, request: PlacementRequest, limit: CapacityLimit) -> dict[str, str] | None:
