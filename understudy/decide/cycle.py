@@ -12,7 +12,7 @@ from understudy.decide.placement.gang_placement import find_seats, find_seats_sp
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.policy import Policy
 from understudy.decide.preemption.victims import choose_victims, preempt_actions
-from understudy.decide.preemption_delay import start_delayed
+from understudy.decide.preemption_delay import start_delayed, with_preemption_delay
 from understudy.decide.proposal import Proposal
 from understudy.decide.repair import release_stale_holds, release_unusable_holds, repair
 from understudy.decide.warm_understudies import plan_warm_understudies
@@ -93,7 +93,7 @@ def add_wait_reasons(proposal: Proposal, unplaced: list[str]) -> None:
         alike = equivalence_class(gang) or key
         if alike not in reasons:
             reasons[alike] = wait_reasons.no_room(proposal, gang)
-        proposal.record(Wait(key, wait_reasons.with_preemption_delay(proposal, gang, reasons[alike])))
+        proposal.record(Wait(key, with_preemption_delay(proposal, gang, reasons[alike])))
 
 
 def _seat(proposal: Proposal, gang: Gang) -> bool:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from understudy.decide.guards import ActiveGuard
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Member
+from understudy.model.plans import WaitCode, WaitReason
 
 
 def start_delayed(proposal: Proposal, gang: Gang) -> ActiveGuard | None:
@@ -21,6 +24,16 @@ def repair_delayed(proposal: Proposal, gang: Gang, displaced: Iterable[Member]) 
     losses = [info.node.health.since for info in nodes if info is not None and info.node.health.since is not None]
     lost_at = max([*losses, gang.unseated_since])
     return _guard((lost_at or proposal.now) + gang.preemption_delay, proposal.now)
+
+
+def with_preemption_delay(proposal: Proposal, gang: Gang, reason: WaitReason) -> WaitReason:
+    """The reason of a gang that could preempt, and waits for new machines first."""
+    if reason.guard or not gang.preempts or all(priority >= gang.priority for priority in proposal.snapshot.running):
+        return reason
+    guard = start_delayed(proposal, gang)
+    if guard is None:
+        return reason
+    return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
 
 
 def _guard(until: float, now: float) -> ActiveGuard | None:

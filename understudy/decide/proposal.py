@@ -13,6 +13,7 @@ from operator import itemgetter
 
 import msgspec
 
+from understudy.decide.buckets import buckets_for, is_unwanted
 from understudy.decide.describe import until_clause
 from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon, over_budget
@@ -23,7 +24,7 @@ from understudy.decide.projection import apply_actions
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket, Seat
-from understudy.model.nodes import PREFER_NO_SCHEDULE, CapacityPolicy, Node, is_accelerator
+from understudy.model.nodes import PREFER_NO_SCHEDULE, CapacityPolicy, Node
 from understudy.model.plans import Action, Grow, Start, Wait
 from understudy.model.snapshot import Snapshot
 
@@ -135,7 +136,7 @@ class Proposal:
 
     def _in_packing_order(self, shape: Shape, owners: Set[str] | None) -> Iterator[str]:
         avoided = []
-        buckets = _buckets_for(shape, self.snapshot)
+        buckets = buckets_for(shape, self.snapshot)
         for ranks in (
             map(partial(self._open_ranks, owners), buckets)
             if not self.policy.prices
@@ -157,7 +158,7 @@ class Proposal:
         self, shape: Shape, buckets: Sequence[CapacityBucket], owners: Set[str] | None
     ) -> Iterator[Iterator[Rank]]:
         """The nodes of all buckets of wanted nodes, the cheapest first, then those of the other buckets."""
-        for _, alike in groupby(buckets, key=partial(_is_unwanted, shape)):
+        for _, alike in groupby(buckets, key=partial(is_unwanted, shape)):
             yield merge(*[self._open_ranks(owners, bucket) for bucket in alike], key=itemgetter(0))
 
     def _not_owned(self, bucket: CapacityBucket, besides: Set[str]) -> Iterator[Rank]:
@@ -364,25 +365,3 @@ def _leaving_members(gang: Gang, island: Island) -> list[Member]:
     names = {name for m in island.members for name in (m.name, m.place) if name}
     all_count = not names or len(gang.islands) == 1
     return [m for m in gang.leaving if all_count or m.name in names or m.place in names]
-
-
-def _buckets_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
-    """The buckets with enough free, best fit first. Nodes with another kind of accelerator come last."""
-    asked = {name: amount for name, amount in shape.requests if is_accelerator(name)}
-    cpu = dict(shape.requests).get("cpu", 0).bit_length()
-
-    def order(bucket: CapacityBucket) -> tuple[bool, int, str]:
-        flavor, level = bucket
-        return (flavor not in asked if asked else flavor != "cpu", level, flavor)
-
-    def too_little(bucket: CapacityBucket) -> bool:
-        flavor, level = bucket
-        return level < (cpu if flavor == "cpu" else asked.get(flavor, 0))
-
-    return sorted((bucket for bucket in snapshot.buckets if not too_little(bucket)), key=order)
-
-
-def _is_unwanted(shape: Shape, bucket: CapacityBucket) -> bool:
-    """Whether its nodes are of a flavor that the shape does not ask for."""
-    asked = [name for name, _ in shape.requests if is_accelerator(name)]
-    return bucket[0] not in asked if asked else bucket[0] != "cpu"

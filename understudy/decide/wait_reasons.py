@@ -14,12 +14,12 @@ from understudy.decide.placement.capacity_limits import limits_beside
 from understudy.decide.placement.gang_placement import find_seats
 from understudy.decide.placement.placement_request import (
     NO_HYPOTHESIS,
+    NO_LIMIT,
     CapacityLimit,
     IslandRequest,
     PlacementRequest,
 )
 from understudy.decide.placement.seat_search import SeatSearch, only_nodes
-from understudy.decide.preemption_delay import start_delayed
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket
@@ -110,16 +110,6 @@ def no_room(proposal: Proposal, gang: Gang) -> WaitReason:
     return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
 
 
-def with_preemption_delay(proposal: Proposal, gang: Gang, reason: WaitReason) -> WaitReason:
-    """The reason of a gang that could preempt, and waits for new machines first."""
-    if reason.guard or not gang.preempts or all(priority >= gang.priority for priority in proposal.snapshot.running):
-        return reason
-    guard = start_delayed(proposal, gang)
-    if guard is None:
-        return reason
-    return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
-
-
 def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
     """The reason where domains are missing; None where seats are."""
     bound = [IslandRequest(i, i.members) for i in _needed(gang) if i.topology is not None and i.topology.binding]
@@ -198,7 +188,7 @@ def _islands_free(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) ->
 
 def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
     search = SeatSearch(proposal, gang)
-    search.limit = limits_beside(proposal, gang, {m.name for m in gang.unseated()}, NO_HYPOTHESIS)[0]
+    search.limit = _sure_limit(proposal, gang)
     free = 0
     for part in parts:
         assert part.island.topology is not None
@@ -213,6 +203,12 @@ def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandReq
                     search.claims[key, value] = part.island.name
                 break
     return free
+
+
+def _sure_limit(proposal: Proposal, gang: Gang) -> CapacityLimit:
+    """What holds whichever kind of capacity the gang will sit on."""
+    limits = limits_beside(proposal, gang, {m.name for m in gang.unseated()}, NO_HYPOTHESIS)
+    return limits[0] if len(limits) == 1 or limits[0].kind is None else NO_LIMIT
 
 
 def _members_free(
@@ -283,6 +279,7 @@ def _too_little(bucket: CapacityBucket, asked: dict[str, int]) -> str | None:
 
 def _domain_refusals(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
     search = SeatSearch(proposal, gang)
+    search.limit = _sure_limit(proposal, gang)
     refused: dict[str, list[str]] = defaultdict(list)
     for value in domains_of(proposal, part):
         refused[why_not_domain(search, part, value) or "is free"].append(value)

@@ -133,6 +133,13 @@ def test_islands_share_the_seats_on_spot() -> None:
     assert taken(planned(mine, gang)) == []
 
 
+def test_the_reason_of_islands_names_the_rule() -> None:
+    mine = [replace(each, capacity=Capacity.SPOT) for each in slices(s1="c d", s2="e f")]
+    (refusal,) = reason(planned(mine, jobset("j", max_spot_members=0)), "j").refusals
+    assert refusal.count == 2
+    assert "is spot, and the rules of the gang leave only on-demand capacity" in refusal.why
+
+
 def test_a_replacement_counts_the_members_that_stay() -> None:
     gang = running("j", on="s a", max_spot_members=1)
     assert taken(planned(spot("s t"), lost(node("a")), node("b"), gang)) == ["b"]

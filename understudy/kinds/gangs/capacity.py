@@ -23,17 +23,16 @@ class CapacityDefaults(msgspec.Struct, frozen=True):
 def give_capacity(places: Iterable[GangSlot], defaults: CapacityDefaults, context: Context) -> None:
     """Puts the capacity into the shapes. The first members by rank are critical, if the job says how many."""
     critical, usual = defaults.notes.critical_members, defaults.notes.capacity or defaults.default
+    if not critical and usual is CapacityPolicy.ANY:  # as good as always: only pods may say something
+        places = [place for place in places if CAPACITY in _annotations(place)]
     for rank, place in enumerate(places):
-        annotations = place.sighting.annotations if place.sighting else _of_template(place)
+        annotations = _annotations(place)
         if rank < critical:
             capacity = CapacityPolicy.ON_DEMAND
-        elif annotations and CAPACITY in annotations:
-            capacity = _own_capacity(place, annotations, defaults.title)
         else:
-            capacity = usual
-        if capacity is not CapacityPolicy.ANY:
-            assert place.member is not None  # `fill_members` gave every place one
-            place.member = with_capacity(place.member, capacity, context)
+            capacity = _own_capacity(place, annotations, defaults.title) if CAPACITY in annotations else usual
+        assert place.member is not None  # `fill_members` gave every place one
+        place.member = with_capacity(place.member, capacity, context)
 
 
 def with_capacity(member: Member, capacity: CapacityPolicy, context: Context) -> Member:
@@ -42,7 +41,10 @@ def with_capacity(member: Member, capacity: CapacityPolicy, context: Context) ->
     return msgspec.structs.replace(member, shape=context.shapes.with_capacity(member.shape, capacity))
 
 
-def _of_template(place: GangSlot) -> Mapping[str, str]:
+def _annotations(place: GangSlot) -> Mapping[str, str]:
+    """Those of its pod, else those its pod will have."""
+    if place.sighting is not None:
+        return place.sighting.annotations
     return place.role.template.metadata.annotations if place.role is not None else {}
 
 
