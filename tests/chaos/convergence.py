@@ -150,7 +150,7 @@ class Ending:
 
     async def _snapshot(self) -> tuple[Snapshot, Policy]:
         settings = loop_settings(self._cluster.folder.read_settings().loop)
-        view = ClusterView(settings.policy.index, limits=EMBEDDED_DEFAULTS.limits, invalid_objects=InvalidObjects())
+        view = ClusterView(settings.policy, limits=EMBEDDED_DEFAULTS.limits, invalid_objects=InvalidObjects())
         for resource in FOLLOWED:
             if resource is EVENTS:
                 continue

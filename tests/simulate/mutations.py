@@ -19,6 +19,10 @@ from understudy.control.view.gang_parts import UnseenJobs
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthFinding, Heartbeat
 from understudy.control.view.node_leases import NodeLeases, _LeaseState
+from understudy.decide.placement import gang_placement
+from understudy.decide.placement.capacity_limits import capacity_limits as capacity_limits_of_gang
+from understudy.decide.placement.placement_request import NO_LIMIT, CapacityLimit, PlacementRequest
+from understudy.decide.proposal import Proposal
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.leader_election import LeaderElection
 from understudy.model.gangs import Gang
@@ -124,6 +128,15 @@ def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
     return _patched((SchedulingLoop, SchedulingLoop._wait_for_own_writes, do_not_wait))
 
 
+def rules_about_spot_are_forgotten() -> AbstractContextManager[None]:
+    """Seats are searched without what the gang as a whole says about spot capacity."""
+
+    def capacity_limits(_proposal: Proposal, _request: PlacementRequest) -> tuple[CapacityLimit, ...]:
+        return (NO_LIMIT,)
+
+    return _patched((gang_placement, capacity_limits_of_gang, capacity_limits))
+
+
 # With the seed that found it last, which is tried first.
 MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
@@ -133,5 +146,6 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "after a pause all leases count as renewed": (a_pause_renews_all_leases, 70),
     "a returning node is given away at once": (a_returning_node_is_given_away, 24),
     "a replica leads for ever": (leads_for_ever, 0),
+    "rules about spot are forgotten": (rules_about_spot_are_forgotten, 0),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
 }
