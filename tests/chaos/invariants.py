@@ -1,4 +1,4 @@
-"""What must never happen: ledger, observations and store order together become violations, each with its evidence.
+"""What must never happen: ledger, observations and store order together become violations, each with its timeline.
 
 Nothing is convicted by the order in which news arrived. What counts is the order of the store, dated by acknowledged
 writes, and what the processes wrote themselves.
@@ -46,7 +46,6 @@ A_MOMENT = 2.0  # seconds for a gang to get all its seats, which is one write
 A_SWAP = 60.0  # seconds; a swap takes less than one on an idle machine
 A_START = 60.0  # seconds for a gang to start for which others had to go
 A_WHILE = 20.0  # seconds in which a fault still explains what happens to a gang
-EVIDENCE = 12  # lines around a violation
 
 _PREEMPTED = re.compile(r"(?:preempt|take .*? from) (?P<victim>\S+)(?: \(.*?\))? for (?P<taker>\S+):")
 
@@ -57,7 +56,7 @@ class Violation(msgspec.Struct, frozen=True):
     at: float | None = None  # by the monotonic clock
     gangs: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
+    timeline: tuple[str, ...] = ()
 
 
 class Case(msgspec.Struct):

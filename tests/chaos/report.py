@@ -1,4 +1,4 @@
-"""What a chaos run has to report: what was done to the cluster, what it did, and every violation with its evidence."""
+"""What a chaos run has to report: what was done to the cluster, what it did, and every violation with its timeline."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 from tests.chaos.invariants import KINDS
 from tests.chaos.run import Result
 
-MOST_SHOWN = 5  # violations of one kind that are shown with their evidence
+MOST_SHOWN = 5  # violations of one kind that are shown with their timelines
 
 
 def text(result: Result) -> str:
@@ -50,7 +50,7 @@ def _violations(result: Result) -> list[str]:
     for kind, count in counts.items():
         lines += ["", f"{kind}: {count}  ({KINDS[kind]})"]
         for violation in [one for one in result.violations if one.kind == kind][:MOST_SHOWN]:
-            lines += [f"  * {violation.words}", *(f"      {line}" for line in violation.evidence)]
+            lines += [f"  * {violation.words}", *(f"      {line}" for line in violation.timeline)]
     return lines
 
 

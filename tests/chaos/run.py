@@ -13,12 +13,12 @@ import msgspec
 from tests.chaos import ledger, workloads
 from tests.chaos.cluster import ChaosCluster, Disk
 from tests.chaos.convergence import Ending
-from tests.chaos.evidence import with_evidence
 from tests.chaos.faults import Faults
 from tests.chaos.invariants import Case, Violation, counted, judge, preempted
 from tests.chaos.observer import History, Observer, insist
 from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Users
+from tests.chaos.violation_timeline import with_timeline
 from tests.chaos.workloads import Shape
 from tests.chaos.writers import StampingWriter, lost_writes
 from tests.faults.writers import Ledger
@@ -136,7 +136,7 @@ class Run:
         stamps = [stamp for writer in self._writers for stamp in writer.stamps]
         lines = ledger.read(self._settings.work)
         case = Case(history, lines, StoreClock(stamps), self._users.submitted, self._faults.log, ended)
-        violations = [with_evidence(case, one, self._began) for one in [*judge(case), *found]]
+        violations = [with_timeline(case, one, self._began) for one in [*judge(case), *found]]
         kinds = [fault.counted_as for fault in self._faults.log]
         swaps, requeues = (_on_jobs(history, reason) for reason in ("HotSwapped", "Requeued"))
         return Result(
