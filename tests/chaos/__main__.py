@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.chaos import report
 from tests.chaos.cluster import can_mount, working_folder
-from tests.chaos.faults import KINDS
+from tests.chaos.fault_schedule import SCHEDULE
 from tests.chaos.run import Settings, play
 from tests.chaos.workloads import Shape
 from understudy.cli.clusters.temporary import signals_as_interrupt
@@ -72,7 +72,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the jobs and the faults (default: another one each time)")
     parser.add_argument("--keep", metavar="FOLDER", help="keep ledger, observations and logs in this folder")
     told = "only these kinds of faults, to look into one of them"
-    parser.add_argument("--faults", nargs="+", choices=KINDS, default=[], metavar="KIND", help=told)
+    parser.add_argument("--faults", nargs="+", choices=list(SCHEDULE), default=[], metavar="KIND", help=told)
     return parser.parse_args(arguments)
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import msgspec
 
 from tests.chaos import ledger, workloads
+from tests.chaos.case import Case, Violation, counted
 from tests.chaos.cluster import ChaosCluster, Disk
 from tests.chaos.convergence import Ending
 from tests.chaos.faults import Faults
-from tests.chaos.invariants import Case, Violation, counted, judge, preempted
+from tests.chaos.invariants import judge
 from tests.chaos.observer import History, Observer, insist
+from tests.chaos.preemptions import preempted
 from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Users
 from tests.chaos.violation_timeline import with_timeline
@@ -88,7 +90,7 @@ class Run:
     async def play(self) -> Result:
         stop = asyncio.Event()
         writing = [asyncio.create_task(writer.run(stop)) for writer in self._writers]
-        await self._disturb()
+        await self._disturb(self._settings.seconds)
         self._say("faults are over; healing")
         await self._faults.heal()
         ending = Ending(self._cluster, self._observer, self._users)
@@ -113,11 +115,11 @@ class Run:
         self._say("calm; every job is to end now")
         await ending.drain()
 
-    async def _disturb(self) -> None:
+    async def _disturb(self, seconds: float) -> None:
         """Users and faults, until the time is over; what goes wrong in this program itself ends it."""
         stop = asyncio.Event()
         tasks = [asyncio.create_task(work) for work in (self._users.run(stop), self._faults.run(stop))]
-        end = time.monotonic() + self._settings.seconds
+        end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not any(task.done() for task in tasks):
             await asyncio.wait(tasks, timeout=min(left, TELL_EVERY), return_when=asyncio.FIRST_COMPLETED)
             self._observer.check()
@@ -135,7 +137,9 @@ class Run:
         history = self._observer.history
         stamps = [stamp for writer in self._writers for stamp in writer.stamps]
         lines = ledger.read(self._settings.work)
-        case = Case(history, lines, StoreClock(stamps), self._users.submitted, self._faults.log, ended)
+        case = Case(
+            history, lines, StoreClock(stamps), self._users.submitted, self._faults.log, ended, self._users.cordons
+        )
         violations = [with_timeline(case, one, self._began) for one in [*judge(case), *found]]
         kinds = [fault.counted_as for fault in self._faults.log]
         swaps, requeues = (_on_jobs(history, reason) for reason in ("HotSwapped", "Requeued"))
