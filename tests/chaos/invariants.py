@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.hotswap.replay import Episode, GangReplay, Step
 from tests.chaos.case import MEMORY, NOTICE, Case, Violation, counted
+from tests.chaos.placement import claims_exist, domains_are_exclusive
 from tests.chaos.preemptions import preempted, takers_start, victims_are_lower
 from tests.chaos.spans import Span
 
@@ -24,6 +25,9 @@ KINDS = {
     "stopped_without_reason": "a process was told to end whose pod was not being deleted",
     "victim_priority": "a gang was preempted for one that is not more important",
     "preemption_in_vain": "a gang was preempted for another one, which then did not start as a whole",
+    "domain_shared": "a pod got a seat in a domain that it, or a pod of another island there, has to itself",
+    "island_scattered": "an island that has its domain to itself got seats in two domains",
+    "seated_without_claim": "a pod got a seat before the claim existed that it names",
     "write_lost": "an acknowledged write was lost",
     "job_lost": "a job was gone, failed, or did not end although all faults were healed",
     "no_reason": "a job waited and did not say why",
@@ -52,6 +56,8 @@ def judge(case: Case) -> list[Violation]:
         stopped_without_reason,
         victims_are_lower,
         takers_start,
+        domains_are_exclusive,
+        claims_exist,
     )
     return [violation for rule in rules for violation in rule(case, found)]
 
