@@ -32,6 +32,7 @@ KINDS = {
     "job_lost": "a job was gone, failed, or did not end although all faults were healed",
     "no_reason": "a job waited and did not say why",
     "waits_though_it_fits": "after all faults were healed, a job waited although it fitted",
+    "lower_runs": "after all faults were healed, a job ran while one above it waited that would have fitted without it",
     "incident_open": "an incident was open after everything had ended",
     "not_healed": "a node could not be brought back when all faults were over",
     "up_failed": "`understudy up` did not bring the cluster back",

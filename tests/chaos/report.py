@@ -28,6 +28,7 @@ def text(result: Result) -> str:
         f"  processes    {result.starts} starts in the ledger",
         f"  writes       {result.writes} acknowledged",
         f"  scheduling   {result.preemptions} preemptions, {counts}",
+        f"  at rest      {', '.join(map(str, result.waited)) or 'no'} jobs waited",
         f"  observer     {result.relists} times it had to list anew",
     ]
     if result.refusals:

@@ -28,6 +28,8 @@ from understudy.client import connect
 from understudy.ports import Ref, Refused
 
 WRITERS = 3
+ROUND = 60.0  # seconds of faults at least before all is healed and what waits is looked at
+ROUNDS = 5  # at most: a long run has longer ones
 TELL_EVERY = 30.0  # seconds
 LONGEST_END = 1500.0  # seconds until everything has ended; it takes a minute where the cluster is well
 LAST_WRITE = 120.0
@@ -56,6 +58,7 @@ class Result(msgspec.Struct):
     requeues: int
     incidents: int
     relists: int
+    waited: list[int]  # jobs, at each look at what waits
     violations: list[Violation]
     logs: dict[str, str] = {}
     case: Case | None = None
@@ -90,10 +93,14 @@ class Run:
     async def play(self) -> Result:
         stop = asyncio.Event()
         writing = [asyncio.create_task(writer.run(stop)) for writer in self._writers]
-        await self._disturb(self._settings.seconds)
-        self._say("faults are over; healing")
-        await self._faults.heal()
         ending = Ending(self._cluster, self._observer, self._users)
+        rounds = min(ROUNDS, max(1, round(self._settings.seconds / ROUND)))
+        for number in range(1, rounds + 1):
+            await self._disturb(self._settings.seconds / rounds)
+            self._say("no more faults for now; healing" if number < rounds else "faults are over; healing")
+            await self._faults.heal()
+            if number < rounds:
+                await ending.pause()
         try:
             await asyncio.wait_for(self._end(ending), LONGEST_END)
             stop.set()
@@ -108,7 +115,7 @@ class Run:
         self._say("going down")
         await ending.down()
         found = [Violation(kind, words) for kind, words in self._faults.violations]
-        return self._result([*found, *ending.violations], ended)
+        return self._result([*found, *ending.violations], ended, ending.waited)
 
     async def _end(self, ending: Ending) -> None:
         await ending.calm()
@@ -133,7 +140,7 @@ class Run:
     def _say(self, words: str) -> None:
         print(f"{time.monotonic() - self._began:7.1f} s  {words}", file=sys.stderr, flush=True)
 
-    def _result(self, found: list[Violation], ended: float) -> Result:
+    def _result(self, found: list[Violation], ended: float, waited: list[int]) -> Result:
         history = self._observer.history
         stamps = [stamp for writer in self._writers for stamp in writer.stamps]
         lines = ledger.read(self._settings.work)
@@ -157,6 +164,7 @@ class Run:
             requeues=requeues,
             incidents=len(history.latest_incidents()),
             relists=len(history.gaps),
+            waited=waited,
             violations=violations,
             logs={path.name: path.read_text(errors="replace") for path in self._cluster.folder.logs.glob("*.log")},
             case=case,
