@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from tests.chaos import recording
 from tests.chaos.invariants import KINDS
 from tests.chaos.run import Result
 
@@ -61,8 +62,7 @@ def keep(result: Result, folder: Path) -> Path:
     for name, said in result.logs.items():
         (folder / name).write_text(said)
     if result.case is not None:
-        (folder / "ledger.json").write_bytes(msgspec.json.encode(result.case.ledger))
-        (folder / "observed.json").write_bytes(msgspec.json.encode(result.case.history))
+        recording.write(result.case, folder)
     (folder / "faults.txt").write_text("\n".join(result.fault_lines) + "\n")
     found = [msgspec.to_builtins(violation) for violation in result.violations]
     (folder / "violations.json").write_bytes(msgspec.json.format(msgspec.json.encode(found)))
