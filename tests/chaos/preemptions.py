@@ -97,15 +97,17 @@ def _last_disturbance(case: Case, found: Mapping[str, GangReplay], event: Preemp
 
 
 def _losses(case: Case, found: Mapping[str, GangReplay], event: Preemption, end: float) -> Iterator[float]:
-    """When a fault, a user, or a gang above it took a node that the taker was to have."""
-    last, begin = case.clock.revision_at(end), event.at - LATE
-    nodes = found[event.taker].nodes_between(event.revision, last) or _last_nodes(found[event.victim], event.revision)
+    """When a fault, a user, or a gang above it took a node that the taker was to have. The event comes after what it
+    tells of, so such a gang may have come before it."""
+    begin = event.at - LATE
+    first, last = case.clock.revision_at(begin), case.clock.revision_at(end)
+    nodes = found[event.taker].nodes_between(first, last) or _last_nodes(found[event.victim], event.revision)
     yield from case.blows(nodes, begin, end)
     priority = case.submitted[event.taker].workload.priority
     for name, gang in found.items():
         if case.submitted[name].workload.priority > priority:
             for before, step in itertools.pairwise(gang.steps):
-                if event.revision < step.revision <= last and (step.nodes - before.nodes) & nodes:
+                if first < step.revision <= last and (step.nodes - before.nodes) & nodes:
                     yield min(case.clock.not_after(step.revision), end)
 
 

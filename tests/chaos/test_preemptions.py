@@ -74,5 +74,9 @@ def test_a_gang_above_the_taker_may_take_its_place() -> None:
     gangs = [*GANGS, submission("top", size=1, priority=10_000)]
     top: tuple[Observed, ...] = (job(1, name="top"), pod(304, "t0", "a", "top"))
     assert kinds(case(*LOW, *HIGH, EVENT, *top, gangs=gangs)) == []
+    before_it_was_told = (job(1, name="top"), pod(299, "t0", "a", "top"))
+    assert kinds(case(*LOW, *HIGH, EVENT, *before_it_was_told, gangs=gangs)) == []
+    long_before = (job(1, name="top"), pod(250, "t0", "a", "top"))
+    assert kinds(case(*LOW, *HIGH, EVENT, *long_before, gangs=gangs)) == ["preemption_in_vain"]
     low = [*GANGS, submission("top", size=1, priority=100)]
     assert kinds(case(*LOW, *HIGH, EVENT, *top, gangs=low)) == ["preemption_in_vain"]
