@@ -27,9 +27,7 @@ IN_NAMESPACE = "UNDERSTUDY_CHAOS_MOUNTS"  # set in the mount namespace of this r
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     if options.judge:
-        found = judge(recording.read(Path(options.judge)))
-        print("\n".join(f"{one.kind}: {one.words}" for one in found) or "no violations")
-        return 1 if found else 0
+        return _judge_again(Path(options.judge))
     if IN_NAMESPACE not in os.environ and can_mount():
         _enter_namespace(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
@@ -52,6 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if kept is not None:
         print(f"ledger, observations and the logs of the parts are in {kept}")
     return 1 if result.violations else 0
+
+
+def _judge_again(folder: Path) -> int:
+    try:
+        found = judge(recording.read(folder))
+    except FileNotFoundError as error:
+        print(f"{folder} is not the --keep folder of a run: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(f"{one.kind}: {one.words}" for one in found) or "no violations")
+    return 1 if found else 0
 
 
 def _enter_namespace(options: argparse.Namespace) -> None:
