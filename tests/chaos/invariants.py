@@ -7,7 +7,7 @@ writes, and what the processes wrote themselves.
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from bench.hotswap.replay import Episode, GangReplay, Step
+from bench.hotswap.replay import GangReplay, Step
 from tests.chaos.case import MEMORY, NOTICE, Case, Violation, counted
 from tests.chaos.placement import claims_exist, domains_are_exclusive
 from tests.chaos.preemptions import preempted, takers_start, victims_are_lower
@@ -88,33 +88,30 @@ def partial_starts(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Viol
 
 def partial_seats(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violation]:
     for gang in found.values():
-        episodes = gang.episodes()
         for since, until in gang.partial():
             last = until.revision if until is not None else gang.steps[-1].revision
             if case.blind(since.revision, last):
                 continue
             begin = case.clock.not_after(since.revision)
             end = case.clock.not_before(until.revision) if until is not None else case.ended
-            episode = next((one for one in episodes if one.has(since.revision)), None)
-            if (kind := _too_long(case, gang, episode, since, last, Span(begin, min(end, case.ended)))) is not None:
+            partly = Span(begin, min(end, case.ended))
+            if (kind := _too_long(case, gang, since, last, partly)) is not None:
                 words = f"{gang.name}: {len(since.seated)} seats, {len(since.covered)} of {gang.size} covered"
-                words += f" for {min(end, case.ended) - begin:.2f} s at least"
+                words += f" for {partly.end - begin:.2f} s at least"
                 yield Violation(kind, words, begin, (gang.name,))
 
 
-def _too_long(
-    case: Case, gang: GangReplay, episode: Episode | None, since: Step, last: int, partly: Span
-) -> str | None:
-    """A gang that starts has all its seats at once: only the loss of some of them explains that it has not. A gang
-    that lost some gets others soon; each further loss gives it that time anew."""
+def _too_long(case: Case, gang: GangReplay, since: Step, last: int, partly: Span) -> str | None:
+    """The kind of violation, if it is one. A gang that starts has all its seats at once: only the loss of some of them
+    explains that it has not. A gang that lost some gets others soon; each further loss gives it that time anew."""
+    episode = next((one for one in gang.episodes() if one.has(since.revision)), None)
     first = episode.began if episode is not None else since.revision
     nodes = gang.nodes_between(first, last)
     if episode is not None and (episode.whole is None or episode.whole > since.revision):
         covered = (step.covered for step in gang.steps if first <= step.revision < last)
         never = len(frozenset[str]().union(*covered)) < gang.size
-        lost = case.struck(nodes, partly.begin - NOTICE, partly.end) or case.meddled(
-            gang.name, partly.begin - NOTICE, partly.end
-        )
+        begin, end = partly.begin - NOTICE, partly.end
+        lost = case.struck(nodes, begin, end) or case.meddled(gang.name, begin, end)
         if (never or not lost) and case.undelayed(*partly) > A_MOMENT:
             return "seated_in_part"
     moments = (partly.begin, *case.blows(gang.nodes_between(since.revision, last), *partly), partly.end)
