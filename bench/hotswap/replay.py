@@ -16,6 +16,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     gang: str  # the name of its job
     place: str  # in the gang; outlives the pod
+    island: str = ""  # of its members that sit in one domain
     arrived: float = 0.0  # when the news came, by the monotonic clock
     node: str = ""
     nominated: str = ""

@@ -13,9 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.chaos import report
+from tests.chaos import recording, report
 from tests.chaos.cluster import can_mount, working_folder
-from tests.chaos.faults import KINDS
+from tests.chaos.fault_schedule import SCHEDULE
+from tests.chaos.invariants import judge
 from tests.chaos.run import Settings, play
 from tests.chaos.workloads import Shape
 from understudy.cli.clusters.temporary import signals_as_interrupt
@@ -25,6 +26,8 @@ IN_NAMESPACE = "UNDERSTUDY_CHAOS_MOUNTS"  # set in the mount namespace of this r
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
+    if options.judge:
+        return _judge_again(Path(options.judge))
     if IN_NAMESPACE not in os.environ and can_mount():
         _enter_namespace(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
@@ -49,6 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if result.violations else 0
 
 
+def _judge_again(folder: Path) -> int:
+    try:
+        found = judge(recording.read(folder))
+    except FileNotFoundError as error:
+        print(f"{folder} is not the --keep folder of a run: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(f"{one.kind}: {one.words}" for one in found) or "no violations")
+    return 1 if found else 0
+
+
 def _enter_namespace(options: argparse.Namespace) -> None:
     """Restarts this process in a mount namespace of its own: no other process sees its mounts."""
     again = [sys.executable, "-m", "tests.chaos", "--seconds", str(options.seconds)]
@@ -71,8 +84,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=_seconds, default=120.0, help="how long faults are injected (default: 120)")
     parser.add_argument("--seed", type=int, help="of the jobs and the faults (default: another one each time)")
     parser.add_argument("--keep", metavar="FOLDER", help="keep ledger, observations and logs in this folder")
+    parser.add_argument("--judge", metavar="FOLDER", help="judge a kept run once more, and start nothing")
     told = "only these kinds of faults, to look into one of them"
-    parser.add_argument("--faults", nargs="+", choices=KINDS, default=[], metavar="KIND", help=told)
+    parser.add_argument("--faults", nargs="+", choices=list(SCHEDULE), default=[], metavar="KIND", help=told)
     return parser.parse_args(arguments)
 
 

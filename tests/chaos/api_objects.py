@@ -30,8 +30,15 @@ class ObservedNode(msgspec.Struct, frozen=True, kw_only=True):
     arrived: float
     name: str
     ready: bool
+    domain: str = ""
     ill: bool = False  # a condition says so that is not Ready, such as DiskPressure
     gone: bool = False
+
+
+class ObservedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    revision: int
+    arrived: float
+    name: str
 
 
 class ObservedIncident(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +50,7 @@ class ObservedIncident(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool = False
 
 
-ObservedObject = PodState | JobState | ObservedEvent | ObservedNode | ObservedIncident
+ObservedObject = PodState | JobState | ObservedEvent | ObservedNode | ObservedClaim | ObservedIncident
 
 _OVER = {"Complete": "Complete", "Completed": "Complete", "Succeeded": "Complete", "Failed": "Failed"}
 
@@ -63,6 +70,7 @@ def observe_pod(raw: bytes, document: Document, at: float, gone: bool) -> PodSta
         name=meta["name"],
         gang=owner.name,
         place=owner.slot or meta["name"],
+        island=owner.island,
         node=document["spec"].get("nodeName", ""),
         nominated=status.get("nominatedNodeName", ""),
         phase=status.get("phase", ""),
@@ -111,14 +119,25 @@ def observe_event(document: Document, at: float) -> ObservedEvent:
     )
 
 
-def observe_node(document: Document, at: float, gone: bool) -> ObservedNode:
+def observe_node(document: Document, at: float, gone: bool, domain: str = "") -> ObservedNode:
+    """`domain` is the label whose values are the domains."""
     conditions = {one["type"]: one["status"] == "True" for one in document.get("status", {}).get("conditions", ())}
     ready = conditions.pop("Ready", False) and not gone
     meta = document["metadata"]
-    revision = int(meta["resourceVersion"])
     return ObservedNode(
-        revision=revision, arrived=at, name=meta["name"], ready=ready, ill=any(conditions.values()), gone=gone
+        revision=int(meta["resourceVersion"]),
+        arrived=at,
+        name=meta["name"],
+        ready=ready,
+        domain=(meta.get("labels") or {}).get(domain, ""),
+        ill=any(conditions.values()),
+        gone=gone,
     )
+
+
+def observe_claim(document: Document, at: float) -> ObservedClaim:
+    meta = document["metadata"]
+    return ObservedClaim(revision=int(meta["resourceVersion"]), arrived=at, name=meta["name"])
 
 
 def observe_incident(document: Document, at: float, gone: bool) -> ObservedIncident:

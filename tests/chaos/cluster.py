@@ -1,5 +1,5 @@
 """The cluster of a chaos run: a folder of its own, on a small disk where mounting is permitted; `up` and `down`; and a
-guard that ends everything should the run itself be killed."""
+reaper that ends everything should the run itself be killed."""
 
 import asyncio
 import contextlib
@@ -115,7 +115,7 @@ def _topology(size: int) -> dict[str, object]:
 def working_folder(*, mounts: bool) -> Iterator[tuple[Path, Disk]]:
     """Guarded: when this process ends, however it does, all processes that know the folder end, and it is removed."""
     work = Path(tempfile.mkdtemp(prefix="understudy-chaos-"))
-    with _guarded(work):
+    with _reaped(work):
         disk = _mounted(work) if mounts else _plain(work, "mounting is not permitted here")
         yield work, disk
 
@@ -153,16 +153,16 @@ def can_mount() -> bool:
 
 
 @contextlib.contextmanager
-def _guarded(work: Path) -> Iterator[None]:
-    """The guard waits for the end of its input, which comes when this process is gone."""
-    command = [sys.executable, "-m", "tests.chaos.guard", str(work)]
-    guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd=package_root())
+def _reaped(work: Path) -> Iterator[None]:
+    """The reaper waits for the end of its input, which comes when this process is gone."""
+    command = [sys.executable, "-m", "tests.chaos.process_reaper", str(work)]
+    reaper = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd=package_root())
     try:
         yield
     finally:
-        assert guard.stdin is not None
-        guard.stdin.close()
-        guard.wait()
+        assert reaper.stdin is not None
+        reaper.stdin.close()
+        reaper.wait()
 
 
 def mounts_under(path: Path) -> list[str]:

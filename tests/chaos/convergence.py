@@ -2,27 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from tests.chaos.case import Violation
 from tests.chaos.cluster import NAME, ChaosCluster, left_over
-from tests.chaos.invariants import Violation
 from tests.chaos.member import DRAIN, STAY
 from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users
-from tests.decide import reference_rules
+from tests.decide import exhaustive_search, reference_rules
+from tests.decide.exhaustive_search import Loss, Setting
 from tests.embedded.witness import FOLLOWED
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
-from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.kinds.decoding import decode_json
 from understudy.model.gangs import Gang, Member, Suspension
 from understudy.model.nodes import Node
-from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject
-from understudy.objects.resources import EVENTS
+from understudy.objects.resources import CLAIMS, EVENTS, VOLUMES
 
 QUIET = 4.0  # seconds without a change of pods, jobs and nodes: nothing more comes of itself
 NO_PROGRESS = 90.0  # seconds without a change after which nothing more is expected
@@ -33,22 +32,34 @@ LOOK = 0.5
 class Ending:
     def __init__(self, cluster: ChaosCluster, observer: Observer, users: Users) -> None:
         self.violations: list[Violation] = []
+        self.waited: list[int] = []  # how many jobs waited whenever it was looked at what waits
         self._cluster = cluster
         self._observer = observer
         self._users = users
 
+    async def pause(self) -> None:
+        """In the middle of a run: what waits is looked at, and all goes on."""
+        await self._look_at_rest()
+        (self._cluster.work / STAY).unlink()
+
     async def calm(self) -> None:
+        """At the end of a run: nothing is suspended by its user any more."""
+        await self._users.end()
+        await self._look_at_rest()
+
+    async def _look_at_rest(self) -> None:
         """Processes stay; when nothing changes any more, what waits must have a reason, and must not fit."""
         (self._cluster.work / STAY).touch()
-        await self._users.end()
-        await self._until(self._all_nodes_are_ready, "after the faults were healed these nodes are not ready: {}")
+        await self._until(
+            self._all_nodes_are_ready, "after the faults were healed these nodes are not ready: {}", "not_healed"
+        )
         await self._quiet()
-        first = await self._fitting()
-        await asyncio.sleep(QUIET)
-        second = await self._fitting() if first else {}
-        for name in first.keys() & second.keys():
-            words = f"{name} waits, and would fit: {second[name]}"
-            self.violations.append(Violation("waits_though_it_fits", words, time.monotonic(), (name,)))
+        setting = await self._setting()
+        self.waited.append(sum(_waits(gang) for gang in setting.snapshot.gangs.values()))
+        if could_run(setting):
+            await asyncio.sleep(QUIET)
+            for name, (kind, words) in could_run(await self._setting()).items():
+                self.violations.append(Violation(kind, words, time.monotonic(), (name,)))
         for name, words in self._waiting_without_reason():
             self.violations.append(Violation("no_reason", words, time.monotonic(), (name,)))
 
@@ -139,21 +150,16 @@ class Ending:
 
     # What fits
 
-    async def _fitting(self) -> dict[str, dict[str, str]]:
-        """Gangs that wait and have room, with seats they could have: by rules that share no code with the planner."""
-        snapshot, policy = await self._snapshot()
-        found = {}
-        for gang in snapshot.gangs.values():
-            if gang.name in self._users.submitted and _waits(gang) and (seats := _fits(snapshot, gang, policy)):
-                found[gang.name] = seats
-        return found
-
-    async def _snapshot(self) -> tuple[Snapshot, Policy]:
+    async def _setting(self) -> Setting:
         settings = loop_settings(self._cluster.folder.read_settings().loop)
-        view = ClusterView(settings.policy.index, limits=EMBEDDED_DEFAULTS.limits, invalid_objects=InvalidObjects())
-        for resource in FOLLOWED:
-            if resource is EVENTS:
-                continue
+        view = ClusterView(
+            settings.policy,
+            None,
+            EMBEDDED_DEFAULTS.limits,
+            InvalidObjects(),
+            WatchedCluster(job_lag=EMBEDDED_DEFAULTS.job_lag),
+        )
+        for resource in {*FOLLOWED, CLAIMS, VOLUMES} - {EVENTS}:
             raw = await insist(lambda r=resource: self._observer.client.request("GET", r.path()))
             listed = msgspec.json.decode(raw)
             for item in listed["items"]:
@@ -162,7 +168,8 @@ class Ending:
                     view.put(decode_json(msgspec.json.encode(item)))
                 except BadObject:
                     continue  # the view has no use for this kind
-        return view.snapshot(time.time()), settings.policy
+        now = time.time()
+        return Setting(view.snapshot(now), settings.policy, now)
 
     def _waiting_without_reason(self) -> Iterable[tuple[str, str]]:
         events = {event.name for event in self._observer.history.events if event.reason in _REASONS}
@@ -171,7 +178,7 @@ class Ending:
             pods = [pod for pod in self._observer.history.latest_pods().values() if pod.gang == name and pod.stays]
             runs = len([pod for pod in pods if pod.running or pod.phase == "Succeeded"]) > 0
             told = any(pod.reason for pod in pods) or name in events
-            if not self._state(one) and not runs and not told:
+            if not self._state(one) and not runs and not told and not one.suspended:
                 yield name, f"{name} neither runs nor says why: {self._why(one)}"
 
 
@@ -182,12 +189,35 @@ def _waits(gang: Gang) -> bool:
     return not gang.seated() and bool(list(gang.members())) and gang.suspension is not Suspension.BY_OWNER
 
 
-def _fits(snapshot: Snapshot, gang: Gang, policy: Policy) -> dict[str, str] | None:
-    board = reference_rules.board_of(
-        snapshot, holders=[other for other in snapshot.gangs.values() if other.key != gang.key]
-    )
+def could_run(setting: Setting) -> dict[str, tuple[str, str]]:
+    """Gangs that wait although there is room, or would be if those below them went, each with the violation: by rules
+    that share no code with the planner."""
+    found = {}
+    for gang in setting.snapshot.gangs.values():
+        if not _waits(gang):
+            continue
+        if seats := _seats_beside(setting, gang, ()):
+            found[gang.name] = ("waits_though_it_fits", f"{gang.name} waits, and would fit: {seats}")
+        elif seats := _seats_beside(setting, gang, lower := _victims(setting, gang)):
+            below = ", ".join(f"{one.gang.name} ({one.gang.priority})" for one in lower)
+            words = f"{gang.name} ({gang.priority}) waits, and would fit: {seats}, without those below it: {below}"
+            found[gang.name] = ("lower_runs", words)
+    return found
+
+
+def _seats_beside(setting: Setting, gang: Gang, gone: Sequence[Loss]) -> dict[str, str] | None:
+    """Seats for all of its members when these others have gone."""
+    board = exhaustive_search.without(exhaustive_search.board_for(gang, setting, with_leaving=True), gone)
 
     def allowed(member: Member, node: Node) -> bool:
-        return reference_rules.may_ever_sit(gang, member, node, policy, time.time())
+        return reference_rules.may_ever_sit(gang, member, node, setting.policy, setting.now)
 
     return reference_rules.placement(board, gang, [member.name for member in gang.members()], allowed)
+
+
+def _victims(setting: Setting, gang: Gang) -> list[Loss]:
+    """All that it may take, at the most."""
+    if not reference_rules.may_preempt(gang, setting.policy, setting.now):
+        return []
+    gangs = (one for _, one in sorted(setting.snapshot.gangs.items()) if exhaustive_search.may_be_victim(one, gang))
+    return [Loss(one, tuple(one.seated()), True) for one in gangs]

@@ -10,16 +10,14 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-import msgspec
-
 from bench.hotswap.bench_cluster import cores
 from bench.hotswap.node_faults import families, kill_nodes
 from tests.chaos.cluster import NAME, ChaosCluster
+from tests.chaos.fault_schedule import Fault, draw_kind, draw_pause, draw_seconds
 from understudy.embedded.agent_protocol import AgentRefused, FailNode, Failure, RecoverNode, ask_agent
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
 from understudy.embedded.shim import node_pid_files
 
-PAUSE = 2.0  # seconds between two faults, on average
 STEADY = 1.0  # seconds that the supervisor is given after `up` before the next fault strikes it
 LOOK = 0.05
 RECOVER_SECONDS = 60.0
@@ -45,39 +43,6 @@ with contextlib.suppress(OSError):
 """
 
 
-KINDS = (
-    "kill a part",
-    "kill all parts",
-    "kill the supervisor",
-    "stop a part",
-    "a node fails",
-    "several nodes fail",
-    "a node stands still",
-    "busy processors",
-    "slow disk",
-    "full disk",
-)
-
-
-class Fault(msgspec.Struct):
-    kind: str
-    target: str
-    began: float
-    ended: float | None = None
-    nodes: tuple[str, ...] = ()  # whose pods it may cost
-    dead: bool = False  # the nodes can give no sign of life until they are healed
-    healed: float | None = None  # when their recovery began
-
-    @property
-    def counted_as(self) -> str:
-        """In the report: how long a part stood still, and which node it was, does not matter there."""
-        return f"{self.kind} {self.target.split(' for ')[0]}" if self.kind in ("kill", "stop") else self.kind
-
-    def words(self, start: float) -> str:
-        ended = f"{self.ended - start:.2f}" if self.ended is not None else "..."
-        return f"{self.began - start:8.2f} .. {ended} s  {self.kind} {self.target}"
-
-
 class Faults:
     def __init__(self, cluster: ChaosCluster, chance: random.Random, only: Sequence[str] = ()) -> None:
         """`only` names the kinds of faults there are; none: all that can be."""
@@ -94,29 +59,28 @@ class Faults:
 
     # The schedule
 
-    def kinds(self) -> dict[str, tuple[int, Callable[[], Awaitable[None]]]]:
-        found: dict[str, tuple[int, Callable[[], Awaitable[None]]]] = {
-            "kill a part": (8, self._kill_part),
-            "kill all parts": (1, self._kill_all_parts),
-            "kill the supervisor": (2, self._kill_supervisor),
-            "stop a part": (8, self._stop_part),
-            "a node fails": (8, self._fail_node),
-            "several nodes fail": (3, self._fail_nodes),
-            "a node stands still": (3, self._stall_node),
-            "busy processors": (2, self._busy),
+    def kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        found: dict[str, Callable[[], Awaitable[None]]] = {
+            "kill a part": self._kill_part,
+            "kill all parts": self._kill_all_parts,
+            "kill the supervisor": self._kill_supervisor,
+            "stop a part": self._stop_part,
+            "a node fails": self._fail_node,
+            "several nodes fail": self._fail_nodes,
+            "a node stands still": self._stall_node,
+            "busy processors": self._busy,
         }
         if self._cluster.disk.can_be_slow:
-            found["slow disk"] = (2, self._slow_disk)
+            found["slow disk"] = self._slow_disk
         if self._cluster.disk.can_be_filled:
-            found["full disk"] = (2, self._full_disk)
+            found["full disk"] = self._full_disk
         return {kind: found[kind] for kind in self._only if kind in found} if self._only else found
 
     async def run(self, stop: asyncio.Event) -> None:
         kinds = self.kinds()
         while not stop.is_set():
-            await asyncio.sleep(self._chance.expovariate(1.0 / PAUSE))
-            name = self._chance.choices(list(kinds), [weight for weight, _ in kinds.values()])[0]
-            task = asyncio.create_task(self._carried_out(kinds[name][1]))
+            await asyncio.sleep(draw_pause(self._chance))
+            task = asyncio.create_task(self._carried_out(kinds[draw_kind(self._chance, list(kinds))]))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             await self.check_supervisor()
@@ -164,11 +128,11 @@ class Faults:
 
     async def _kill_part(self) -> None:
         part = self._chance.choice(PARTS)
-        async with self._noted("kill", part, self._cluster.nodes if part == AGENT else ()):
+        async with self._noted("kill", part):
             await self._kill((part,))
 
     async def _kill_all_parts(self) -> None:
-        async with self._noted("kill", "server, control and agent", self._cluster.nodes):
+        async with self._noted("kill", "server, control and agent"):
             await self._kill(PARTS)
 
     async def _kill(self, parts: Sequence[str]) -> None:
@@ -189,11 +153,11 @@ class Faults:
             return
         async with self._supervision:
             killed = (SUPERVISOR,) if self._chance.random() < 0.6 else (SUPERVISOR, *PARTS)
-            async with self._noted("kill", " and ".join(killed), self._cluster.nodes):
+            async with self._noted("kill", " and ".join(killed)):
                 for part in killed:
                     if (found := self._cluster.part(part)) is not None:
                         _send(found.pid, signal.SIGKILL)
-                await asyncio.sleep(self._chance.uniform(0.1, 3.0))
+                await asyncio.sleep(draw_seconds(self._chance, "kill the supervisor"))
                 await self._up("after the supervisor was killed")
                 await asyncio.sleep(STEADY)
 
@@ -212,11 +176,10 @@ class Faults:
 
     async def _stop_part(self) -> None:
         part = self._chance.choice((SERVER, CONTROL, AGENT, SUPERVISOR))
-        seconds = self._chance.choice((0.1, 0.5, 1.0, 2.0, 4.0, 8.0)) * self._chance.uniform(0.7, 1.0)
-        nodes = self._cluster.nodes if part != CONTROL and part != SUPERVISOR else ()
+        seconds = draw_seconds(self._chance, "stop a part")
         if (found := self._cluster.part(part)) is None:
             return
-        async with self._noted("stop", f"{part} for {seconds:.1f} s", nodes):
+        async with self._noted("stop", f"{part} for {seconds:.1f} s"):
             _send(found.pid, signal.SIGSTOP)
             try:
                 await asyncio.sleep(seconds)
@@ -230,19 +193,19 @@ class Faults:
 
     async def _fail_node(self) -> None:
         if nodes := self._healthy():
-            await self._fail((self._chance.choice(nodes),))
+            await self._fail((self._chance.choice(nodes),), draw_seconds(self._chance, "a node fails"))
 
     async def _fail_nodes(self) -> None:
         """A burst; most of them stay, or there would be nothing to repair with."""
         nodes = self._healthy()
         most = min(len(nodes) // 2, 4)
         if most >= 2:
-            await self._fail(tuple(self._chance.sample(nodes, self._chance.randint(2, most))))
+            chosen = tuple(self._chance.sample(nodes, self._chance.randint(2, most)))
+            await self._fail(chosen, draw_seconds(self._chance, "several nodes fail"))
 
-    async def _fail(self, nodes: tuple[str, ...]) -> None:
+    async def _fail(self, nodes: tuple[str, ...], seconds: float) -> None:
         how: Failure | None = self._chance.choice((None, "kill", "freeze", "unplug"))  # None: by signals from here
         self._failed |= set(nodes)
-        seconds = self._chance.uniform(0.5, 15.0) if self._chance.random() < 0.8 else self._chance.uniform(20.0, 40.0)
         async with self._noted(f"node {how or 'signals'}", ", ".join(nodes), nodes) as fault:
             if how is None:
                 await kill_nodes(self._cluster.folder, nodes)
@@ -274,7 +237,7 @@ class Faults:
         nodes = self._healthy()
         if not nodes:
             return
-        node, seconds = self._chance.choice(nodes), self._chance.uniform(0.3, 6.0)
+        node, seconds = self._chance.choice(nodes), draw_seconds(self._chance, "a node stands still")
         found = node_pid_files.running_nodes(self._cluster.folder.nodes)
         if node not in found:
             return
@@ -294,13 +257,13 @@ class Faults:
     # The machine
 
     async def _busy(self) -> None:
-        seconds = self._chance.uniform(2.0, 8.0)
-        async with self._noted("busy processors", f"for {seconds:.1f} s", self._cluster.nodes):
+        seconds = draw_seconds(self._chance, "busy processors")
+        async with self._noted("busy processors", f"for {seconds:.1f} s"):
             await asyncio.gather(*(self._python(_BUSY, seconds) for _ in range(2 * cores())))
 
     async def _slow_disk(self) -> None:
-        seconds = self._chance.uniform(1.0, 5.0)
-        async with self._noted("slow disk", f"for {seconds:.1f} s", self._cluster.nodes):
+        seconds = draw_seconds(self._chance, "slow disk")
+        async with self._noted("slow disk", f"for {seconds:.1f} s"):
             await self._python(_STORM, seconds, str(self._cluster.disk.path / "storm"))
 
     async def _python(self, program: str, seconds: float, *more: str) -> None:
@@ -318,8 +281,8 @@ class Faults:
     async def _full_disk(self) -> None:
         if self._disk.locked():
             return
-        seconds = self._chance.uniform(0.3, 6.0)
-        async with self._disk, self._noted("full disk", f"for {seconds:.1f} s", self._cluster.nodes):
+        seconds = draw_seconds(self._chance, "full disk")
+        async with self._disk, self._noted("full disk", f"for {seconds:.1f} s"):
             filler = self._cluster.disk.path / "filler"
             try:
                 await asyncio.to_thread(_fill, str(filler))
@@ -336,7 +299,7 @@ class Faults:
 
     async def _kill_on_full_disk(self, seconds: float) -> None:
         """Again and again: the supervisor has something to tell each time, and no room for it."""
-        async with self._noted("kill", "parts on a full disk", self._cluster.nodes):
+        async with self._noted("kill", "parts on a full disk"):
             deadline = time.monotonic() + seconds
             while time.monotonic() < deadline:
                 for part in PARTS:

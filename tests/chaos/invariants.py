@@ -1,22 +1,17 @@
-"""What must never happen: ledger, observations and store order together become violations, each with its evidence.
+"""What must never happen: ledger, observations and store order together become violations, each with its timeline.
 
 Nothing is convicted by the order in which news arrived. What counts is the order of the store, dated by acknowledged
 writes, and what the processes wrote themselves.
 """
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import msgspec
-
-from bench.hotswap.replay import GangReplay, replayed
-from tests.chaos.api_objects import JobState, ObservedEvent, PodState
-from tests.chaos.faults import Fault
-from tests.chaos.ledger import Line
-from tests.chaos.observer import History
-from tests.chaos.revision_times import StoreClock
-from tests.chaos.users import Submission
+from bench.hotswap.replay import GangReplay, Step
+from tests.chaos.case import MEMORY, NOTICE, Case, Violation, counted
+from tests.chaos.placement import claims_exist, domains_are_exclusive
+from tests.chaos.preemptions import preempted, takers_start, victims_are_lower
+from tests.chaos.spans import Span
 
 KINDS = {
     "partial_start": "a process started before every member of its gang had a seat or a held seat",
@@ -29,11 +24,15 @@ KINDS = {
     "two_of_a_name": "a process started while another one of the same pod name, or the same place, lived",
     "stopped_without_reason": "a process was told to end whose pod was not being deleted",
     "victim_priority": "a gang was preempted for one that is not more important",
-    "preemption_in_vain": "a gang was preempted for another one, which then did not start",
+    "preemption_in_vain": "a gang was preempted for another one, which then did not start as a whole",
+    "domain_shared": "a pod got a seat in a domain that it, or a pod of another island there, has to itself",
+    "island_scattered": "an island that has its domain to itself got seats in two domains",
+    "seated_without_claim": "a pod got a seat before the claim existed that it names",
     "write_lost": "an acknowledged write was lost",
     "job_lost": "a job was gone, failed, or did not end although all faults were healed",
     "no_reason": "a job waited and did not say why",
     "waits_though_it_fits": "after all faults were healed, a job waited although it fitted",
+    "lower_runs": "after all faults were healed, a job ran while one above it waited that would have fitted without it",
     "incident_open": "an incident was open after everything had ended",
     "not_healed": "a node could not be brought back when all faults were over",
     "up_failed": "`understudy up` did not bring the cluster back",
@@ -42,68 +41,8 @@ KINDS = {
     "broken_run": "the run itself could not do what it wanted to",
 }
 
-A_MOMENT = 2.0  # seconds for a gang to get all its seats, which is one write
-A_SWAP = 60.0  # seconds; a swap takes less than one on an idle machine
-A_START = 60.0  # seconds for a gang to start for which others had to go
-A_WHILE = 20.0  # seconds in which a fault still explains what happens to a gang
-EVIDENCE = 12  # lines around a violation
-
-_PREEMPTED = re.compile(r"(?:preempt|take .*? from) (?P<victim>\S+)(?: \(.*?\))? for (?P<taker>\S+):")
-
-
-class Violation(msgspec.Struct, frozen=True):
-    kind: str
-    words: str
-    at: float | None = None  # by the monotonic clock
-    gangs: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-
-
-class Case(msgspec.Struct):
-    """All that is known at the end of a run."""
-
-    history: History
-    ledger: Sequence[Line]
-    clock: StoreClock
-    submitted: Mapping[str, Submission]
-    faults: Sequence[Fault] = ()
-    ended: float = float("inf")  # when the cluster was told to go down: what happens after that is its end
-
-    def gangs(self) -> dict[str, GangReplay]:
-        observed_of: dict[str, list[PodState | JobState]] = {name: [] for name in self.submitted}
-        for pod in self.history.pods:
-            if pod.gang in observed_of:
-                observed_of[pod.gang].append(pod)
-        for job in self.history.jobs:
-            if job.name in observed_of:
-                observed_of[job.name].append(job)
-        return {name: replayed(name, self.submitted[name].workload.size, seen) for name, seen in observed_of.items()}
-
-    def blind(self, first: int, last: int) -> bool:
-        """Whether the observer missed something between these revisions."""
-        return any(gap.after <= last and first <= (gap.until or last) for gap in self.history.gaps)
-
-    def stopped(self, begin: float, end: float) -> float:
-        """Seconds of this time in which faults kept parts from working."""
-        spans = [(f.began, f.ended if f.ended is not None else end) for f in self.faults]
-        return sum(max(0.0, min(last, end) - max(first, begin)) for first, last in spans)
-
-    def struck(self, nodes: set[str], begin: float, end: float) -> bool:
-        """Whether a fault touched one of these nodes in this time."""
-        return any(
-            set(fault.nodes) & nodes and fault.began <= end and (fault.ended is None or fault.ended >= begin)
-            for fault in self.faults
-        )
-
-    def struck_alone(self, nodes: set[str], before: float) -> bool:
-        """Whether one of these nodes, and not all at once, was made to fail not long before."""
-        found = [fault for fault in self.faults if fault.kind.startswith("node") and set(fault.nodes) & nodes]
-        return any(f.began < before and (f.ended is None or f.ended > before - A_SWAP) for f in found)
-
-    def meddled(self, name: str, begin: float, end: float) -> bool:
-        one = self.submitted.get(name)
-        return one is None or any(begin <= at <= end for at in one.meddled)
+A_MOMENT = 2.0  # seconds without a delay for a gang to get all its seats, which is one write
+A_SWAP = 15.0  # seconds without a delay; a swap takes less than one on an idle machine
 
 
 def judge(case: Case) -> list[Violation]:
@@ -116,7 +55,10 @@ def judge(case: Case) -> list[Violation]:
         dead_nodes_ready,
         taken_twice,
         stopped_without_reason,
-        preemptions,
+        victims_are_lower,
+        takers_start,
+        domains_are_exclusive,
+        claims_exist,
     )
     return [violation for rule in rules for violation in rule(case, found)]
 
@@ -146,26 +88,35 @@ def partial_starts(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Viol
 
 def partial_seats(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violation]:
     for gang in found.values():
-        episodes = gang.episodes()
         for since, until in gang.partial():
-            last = until.revision if until is not None else since.revision
+            last = until.revision if until is not None else gang.steps[-1].revision
             if case.blind(since.revision, last):
                 continue
             begin = case.clock.not_after(since.revision)
             end = case.clock.not_before(until.revision) if until is not None else case.ended
-            end = min(end, case.ended)
-            episode = next((one for one in episodes if one.has(since.revision)), None)
-            starting = episode is not None and (episode.whole is None or episode.whole > since.revision)
-            lasted = end - begin - case.stopped(begin, end)
-            nodes = gang.nodes_between(since.revision, last)
-            if starting and lasted > A_MOMENT and not case.struck(nodes, begin - A_WHILE, end):
-                kind = "seated_in_part"
-            elif lasted > A_SWAP and not case.struck(nodes, begin + A_MOMENT, end):
-                kind = "partly_seated"
-            else:
-                continue
-            words = f"{gang.name}: {len(since.seated)} seats, {len(since.covered)} of {gang.size} covered"
-            yield Violation(kind, f"{words} for {lasted:.2f} s at least", begin, (gang.name,))
+            partly = Span(begin, min(end, case.ended))
+            if (kind := _too_long(case, gang, since, last, partly)) is not None:
+                words = f"{gang.name}: {len(since.seated)} seats, {len(since.covered)} of {gang.size} covered"
+                words += f" for {partly.end - begin:.2f} s at least"
+                yield Violation(kind, words, begin, (gang.name,))
+
+
+def _too_long(case: Case, gang: GangReplay, since: Step, last: int, partly: Span) -> str | None:
+    """The kind of violation, if it is one. A gang that starts has all its seats at once: only the loss of some of them
+    explains that it has not. A gang that lost some gets others soon; each further loss gives it that time anew."""
+    episode = next((one for one in gang.episodes() if one.has(since.revision)), None)
+    first = episode.began if episode is not None else since.revision
+    nodes = gang.nodes_between(first, last)
+    if episode is not None and (episode.whole is None or episode.whole > since.revision):
+        covered = (step.covered for step in gang.steps if first <= step.revision < last)
+        never = len(frozenset[str]().union(*covered)) < gang.size
+        begin, end = partly.begin - NOTICE, partly.end
+        lost = case.struck(nodes, begin, end) or case.meddled(gang.name, begin, end)
+        if (never or not lost) and case.undelayed(*partly) > A_MOMENT:
+            return "seated_in_part"
+    moments = (partly.begin, *case.blows(gang.nodes_between(since.revision, last), *partly), partly.end)
+    longest = max(case.undelayed(*span) for span in itertools.pairwise(moments))
+    return "partly_seated" if longest > A_SWAP else None
 
 
 def requeued_without_loss(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violation]:
@@ -187,7 +138,7 @@ def broken_holds(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violat
             if not lost or not step.seated or step.idle or case.blind(before.revision, step.revision):
                 continue
             at = case.clock.not_after(step.revision)
-            was_victim = any(name == gang.name and abs(when - at) < A_WHILE for name, when in preempted_at)
+            was_victim = any(name == gang.name and abs(when - at) < NOTICE for name, when in preempted_at)
             if not was_victim and not _explained(case, gang, step.revision, at):
                 words = (
                     f"{gang.name}: at revision {step.revision} no seat is held any more for {', '.join(sorted(lost))}"
@@ -197,23 +148,11 @@ def broken_holds(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violat
 
 def _explained(case: Case, gang: GangReplay, revision: int, at: float) -> bool:
     """Whether a lost node or its user is why the gang gives up seats."""
-    first = next((step.revision for step in gang.steps if step.seated or step.nodes), revision)
-    nodes = gang.nodes_between(first, revision)
-    if _was_unwell(case, nodes, first, at) or case.struck_alone(nodes, at):
+    begin = at - MEMORY
+    nodes = gang.nodes_between(case.clock.revision_at(begin), revision)
+    if case.was_unwell(nodes, begin, at + NOTICE) or case.struck(nodes, begin, at):
         return True
-    return case.meddled(gang.name, at - A_WHILE, at)
-
-
-def _was_unwell(case: Case, nodes: set[str], first: int, at: float) -> bool:
-    """Whether one of these nodes was not ready, or ill, from this revision on until shortly after that moment: what is
-    decided because of it may be written before it is."""
-    before: dict[str, bool] = {}
-    for observed in sorted(case.history.nodes, key=lambda one: one.revision):
-        if observed.name in nodes and observed.revision <= first:
-            before[observed.name] = observed.ready and not observed.ill
-        elif observed.name in nodes and observed.arrived <= at + A_WHILE and (observed.ill or not observed.ready):
-            return True
-    return not all(before.values())
+    return case.meddled(gang.name, at - NOTICE, at)
 
 
 def dead_nodes_ready(case: Case, _found: Mapping[str, GangReplay]) -> Iterator[Violation]:
@@ -264,55 +203,3 @@ def stopped_without_reason(case: Case, found: Mapping[str, GangReplay]) -> Itera
             late = "never" if left is None else f"{case.clock.not_before(left) - line.at:.3f} s later at the earliest"
             words = f"{gang.name}: {line.pod} (pid {line.pid}) was told to end; its pod was deleted {late}"
             yield Violation("stopped_without_reason", words, line.at, (gang.name,))
-
-
-def preemptions(case: Case, found: Mapping[str, GangReplay]) -> Iterator[Violation]:
-    for event in preempted(case.history):
-        victim, taker = event.victim, event.taker
-        if victim not in case.submitted or taker not in case.submitted:
-            continue
-        high, low = (case.submitted[name].workload.priority for name in (taker, victim))
-        if low >= high:
-            words = f"{victim} ({low}) was preempted for {taker} ({high})"
-            yield Violation("victim_priority", words, event.at, (victim, taker))
-        gang, end = found[taker], event.at + A_START
-        end += case.stopped(event.at, end)
-        if end > case.ended or case.meddled(taker, event.at - A_WHILE, end):
-            continue
-        started = any(
-            line.what == "start" and line.gang == taker and event.at - A_WHILE < line.at < end for line in case.ledger
-        )
-        nodes = gang.nodes_between(event.revision, event.revision)
-        if not started and not case.struck(nodes, event.at - A_WHILE, end):
-            words = f"{victim} was preempted for {taker}, of which no process started within {end - event.at:.0f} s"
-            yield Violation("preemption_in_vain", words, event.at, (victim, taker))
-
-
-class Preemption(msgspec.Struct, frozen=True):
-    victim: str
-    taker: str
-    at: float
-    revision: int
-
-
-def preempted(history: History) -> list[Preemption]:
-    """By the events on jobs, which name both."""
-    found = []
-    for event in counted(history.events, "Preempted"):
-        match = _PREEMPTED.match(event.message)
-        if match is not None and event.kind != "Pod":
-            victim, taker = (match[key].rpartition("/")[2] for key in ("victim", "taker"))
-            found.append(Preemption(victim, taker, event.arrived, event.revision))
-    return found
-
-
-def counted(events: Sequence[ObservedEvent], reason: str) -> list[ObservedEvent]:
-    """Each time it happened once: an event that happens again is the same object with a higher count."""
-    seen: set[tuple[str, str, str, int]] = set()
-    found = []
-    for event in sorted(events, key=lambda one: one.revision):
-        key = (event.kind, event.name, event.message, event.count)
-        if event.reason == reason and key not in seen:
-            seen.add(key)
-            found.append(event)
-    return found

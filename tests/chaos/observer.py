@@ -11,15 +11,35 @@ from urllib.parse import urlencode
 import msgspec
 
 from tests.chaos import api_objects
-from tests.chaos.api_objects import JobState, ObservedEvent, ObservedIncident, ObservedNode, ObservedObject, PodState
+from tests.chaos.api_objects import (
+    JobState,
+    ObservedClaim,
+    ObservedEvent,
+    ObservedIncident,
+    ObservedNode,
+    ObservedObject,
+    PodState,
+)
+from tests.chaos.workloads import SLICE
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
-from understudy.objects.resources import EVENTS, INCIDENTS, JOB_SETS, JOBS, MPI_JOBS, NODES, PODS, TRAIN_JOBS, Resource
+from understudy.objects.resources import (
+    CLAIMS,
+    EVENTS,
+    INCIDENTS,
+    JOB_SETS,
+    JOBS,
+    MPI_JOBS,
+    NODES,
+    PODS,
+    TRAIN_JOBS,
+    Resource,
+)
 from understudy.ports import Refused, Unreachable
 
 JOB_KINDS = (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, TRAIN_JOBS)
-FOLLOWED = (PODS, *JOB_KINDS, NODES, EVENTS, INCIDENTS)
+FOLLOWED = (PODS, *JOB_KINDS, NODES, CLAIMS, EVENTS, INCIDENTS)
 WATCH_SECONDS = 15  # a short watch finds out soon that its server stands still
 GONE = 410
 AGAIN = 0.1
@@ -59,6 +79,7 @@ class History(msgspec.Struct):
     jobs: list[JobState] = []
     events: list[ObservedEvent] = []
     nodes: list[ObservedNode] = []
+    claims: list[ObservedClaim] = []
     incidents: list[ObservedIncident] = []
     gaps: list[Gap] = []
 
@@ -72,6 +93,8 @@ class History(msgspec.Struct):
                 self.events.append(observed)
             case ObservedNode():
                 self.nodes.append(observed)
+            case ObservedClaim():
+                self.claims.append(observed)
             case ObservedIncident():
                 self.incidents.append(observed)
 
@@ -141,7 +164,9 @@ class Observer:
             case r if r is PODS:
                 observed: ObservedObject = api_objects.observe_pod(raw, document, at, gone)
             case r if r is NODES:
-                observed = api_objects.observe_node(document, at, gone)
+                observed = api_objects.observe_node(document, at, gone, SLICE)
+            case r if r is CLAIMS:
+                observed = api_objects.observe_claim(document, at)
             case r if r is INCIDENTS:
                 observed = api_objects.observe_incident(document, at, gone)
             case _:

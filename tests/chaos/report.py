@@ -1,14 +1,15 @@
-"""What a chaos run has to report: what was done to the cluster, what it did, and every violation with its evidence."""
+"""What a chaos run has to report: what was done to the cluster, what it did, and every violation with its timeline."""
 
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 
+from tests.chaos import recording
 from tests.chaos.invariants import KINDS
 from tests.chaos.run import Result
 
-MOST_SHOWN = 5  # violations of one kind that are shown with their evidence
+MOST_SHOWN = 5  # violations of one kind that are shown with their timelines
 
 
 def text(result: Result) -> str:
@@ -28,6 +29,7 @@ def text(result: Result) -> str:
         f"  processes    {result.starts} starts in the ledger",
         f"  writes       {result.writes} acknowledged",
         f"  scheduling   {result.preemptions} preemptions, {counts}",
+        f"  at rest      {', '.join(map(str, result.waited)) or 'no'} jobs waited",
         f"  observer     {result.relists} times it had to list anew",
     ]
     if result.refusals:
@@ -50,7 +52,7 @@ def _violations(result: Result) -> list[str]:
     for kind, count in counts.items():
         lines += ["", f"{kind}: {count}  ({KINDS[kind]})"]
         for violation in [one for one in result.violations if one.kind == kind][:MOST_SHOWN]:
-            lines += [f"  * {violation.words}", *(f"      {line}" for line in violation.evidence)]
+            lines += [f"  * {violation.words}", *(f"      {line}" for line in violation.timeline)]
     return lines
 
 
@@ -60,8 +62,7 @@ def keep(result: Result, folder: Path) -> Path:
     for name, said in result.logs.items():
         (folder / name).write_text(said)
     if result.case is not None:
-        (folder / "ledger.json").write_bytes(msgspec.json.encode(result.case.ledger))
-        (folder / "observed.json").write_bytes(msgspec.json.encode(result.case.history))
+        recording.write(result.case, folder)
     (folder / "faults.txt").write_text("\n".join(result.fault_lines) + "\n")
     found = [msgspec.to_builtins(violation) for violation in result.violations]
     (folder / "violations.json").write_bytes(msgspec.json.format(msgspec.json.encode(found)))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+MAX_REVISION = (1 << 63) - 1
+
 
 class Stamp(msgspec.Struct, frozen=True):
     """A write that was acknowledged: its revision was stored between these two moments."""
@@ -17,7 +19,7 @@ class Stamp(msgspec.Struct, frozen=True):
 
 class StoreClock:
     def __init__(self, stamps: Iterable[Stamp]) -> None:
-        ordered = sorted(stamps, key=lambda stamp: stamp.revision)
+        self.stamps = ordered = sorted(stamps, key=lambda stamp: stamp.revision)
         self._revisions = [stamp.revision for stamp in ordered]
         self._sent = _running_max([stamp.sent for stamp in ordered])
         self._acknowledged = _running_min_from_end([stamp.acknowledged for stamp in ordered])
@@ -31,6 +33,11 @@ class StoreClock:
         """The store had come to this revision by that moment; inf where nothing is known."""
         place = bisect.bisect_left(self._revisions, revision)
         return self._acknowledged[place] if place < len(self._revisions) else float("inf")
+
+    def revision_at(self, moment: float) -> int:
+        """The highest revision that the store may have had at that moment."""
+        place = bisect.bisect_left(self._sent, moment)
+        return self._revisions[place] - 1 if place < len(self._revisions) else MAX_REVISION
 
 
 def _running_max(values: list[float]) -> list[float]:

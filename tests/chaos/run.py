@@ -11,14 +11,16 @@ from pathlib import Path
 import msgspec
 
 from tests.chaos import ledger, workloads
+from tests.chaos.case import Case, Violation, counted
 from tests.chaos.cluster import ChaosCluster, Disk
 from tests.chaos.convergence import Ending
-from tests.chaos.evidence import with_evidence
 from tests.chaos.faults import Faults
-from tests.chaos.invariants import Case, Violation, counted, judge, preempted
+from tests.chaos.invariants import judge
 from tests.chaos.observer import History, Observer, insist
+from tests.chaos.preemptions import preempted
 from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Users
+from tests.chaos.violation_timeline import with_timeline
 from tests.chaos.workloads import Shape
 from tests.chaos.writers import StampingWriter, lost_writes
 from tests.faults.writers import Ledger
@@ -26,6 +28,8 @@ from understudy.client import connect
 from understudy.ports import Ref, Refused
 
 WRITERS = 3
+ROUND = 60.0  # seconds of faults at least before all is healed and what waits is looked at
+ROUNDS = 5  # at most: a long run has longer ones
 TELL_EVERY = 30.0  # seconds
 LONGEST_END = 1500.0  # seconds until everything has ended; it takes a minute where the cluster is well
 LAST_WRITE = 120.0
@@ -54,6 +58,7 @@ class Result(msgspec.Struct):
     requeues: int
     incidents: int
     relists: int
+    waited: list[int]  # jobs, at each look at what waits
     violations: list[Violation]
     logs: dict[str, str] = {}
     case: Case | None = None
@@ -88,10 +93,14 @@ class Run:
     async def play(self) -> Result:
         stop = asyncio.Event()
         writing = [asyncio.create_task(writer.run(stop)) for writer in self._writers]
-        await self._disturb()
-        self._say("faults are over; healing")
-        await self._faults.heal()
         ending = Ending(self._cluster, self._observer, self._users)
+        rounds = min(ROUNDS, max(1, round(self._settings.seconds / ROUND)))
+        for number in range(1, rounds + 1):
+            await self._disturb(self._settings.seconds / rounds)
+            self._say("no more faults for now; healing" if number < rounds else "faults are over; healing")
+            await self._faults.heal()
+            if number < rounds:
+                await ending.pause()
         try:
             await asyncio.wait_for(self._end(ending), LONGEST_END)
             stop.set()
@@ -106,18 +115,18 @@ class Run:
         self._say("going down")
         await ending.down()
         found = [Violation(kind, words) for kind, words in self._faults.violations]
-        return self._result([*found, *ending.violations], ended)
+        return self._result([*found, *ending.violations], ended, ending.waited)
 
     async def _end(self, ending: Ending) -> None:
         await ending.calm()
         self._say("calm; every job is to end now")
         await ending.drain()
 
-    async def _disturb(self) -> None:
+    async def _disturb(self, seconds: float) -> None:
         """Users and faults, until the time is over; what goes wrong in this program itself ends it."""
         stop = asyncio.Event()
         tasks = [asyncio.create_task(work) for work in (self._users.run(stop), self._faults.run(stop))]
-        end = time.monotonic() + self._settings.seconds
+        end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not any(task.done() for task in tasks):
             await asyncio.wait(tasks, timeout=min(left, TELL_EVERY), return_when=asyncio.FIRST_COMPLETED)
             self._observer.check()
@@ -131,12 +140,14 @@ class Run:
     def _say(self, words: str) -> None:
         print(f"{time.monotonic() - self._began:7.1f} s  {words}", file=sys.stderr, flush=True)
 
-    def _result(self, found: list[Violation], ended: float) -> Result:
+    def _result(self, found: list[Violation], ended: float, waited: list[int]) -> Result:
         history = self._observer.history
         stamps = [stamp for writer in self._writers for stamp in writer.stamps]
         lines = ledger.read(self._settings.work)
-        case = Case(history, lines, StoreClock(stamps), self._users.submitted, self._faults.log, ended)
-        violations = [with_evidence(case, one, self._began) for one in [*judge(case), *found]]
+        case = Case(
+            history, lines, StoreClock(stamps), self._users.submitted, self._faults.log, ended, self._users.cordons
+        )
+        violations = [with_timeline(case, one, self._began) for one in [*judge(case), *found]]
         kinds = [fault.counted_as for fault in self._faults.log]
         swaps, requeues = (_on_jobs(history, reason) for reason in ("HotSwapped", "Requeued"))
         return Result(
@@ -153,6 +164,7 @@ class Run:
             requeues=requeues,
             incidents=len(history.latest_incidents()),
             relists=len(history.gaps),
+            waited=waited,
             violations=violations,
             logs={path.name: path.read_text(errors="replace") for path in self._cluster.folder.logs.glob("*.log")},
             case=case,

@@ -1,69 +1,15 @@
 """Hand-made histories: what must not happen is convicted, by whatever order the news came; what may happen is not."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from bench.hotswap.replay import JobState, PodState
-from tests.chaos.api_objects import ObservedEvent, ObservedNode
-from tests.chaos.faults import Fault
-from tests.chaos.invariants import A_SWAP, Case, judge
-from tests.chaos.ledger import Holder, Line
-from tests.chaos.observer import Gap, History
+from tests.chaos.fault_schedule import Fault
+from tests.chaos.invariants import A_SWAP
+from tests.chaos.ledger import Holder
+from tests.chaos.observer import Gap
 from tests.chaos.revision_times import Stamp, StoreClock
-from tests.chaos.users import Submission
-from tests.chaos.workloads import Workload
-from understudy.objects.resources import JOB_SETS
-
-# Revision r is stored between r seconds and a tenth of a second later.
-CLOCK = StoreClock([Stamp(revision, float(revision), revision + 0.1) for revision in range(1000)])
-
-
-def submission(name: str = "train", size: int = 2, priority: int = 100) -> Submission:
-    return Submission(Workload(name, "job", JOB_SETS, {}, size, priority, ()), 0.0)
-
-
-def pod(revision: int, uid: str, node: str = "", gang: str = "train", late: float = 0.0, **more: Any) -> PodState:
-    given = {"name": uid, "place": f"{gang}-{uid}", "arrived": revision + late, **more}
-    return PodState(revision=revision, uid=uid, gang=gang, node=node, **given)
-
-
-def job(revision: int, holds: Sequence[str] = (), name: str = "train", **more: Any) -> JobState:
-    return JobState(revision=revision, arrived=float(revision), kind="JobSet", name=name, holds=tuple(holds), **more)
-
-
-def line(at: float, what: str, uid: str, gang: str = "train", **more: Any) -> Line:
-    return Line(at=at, what=what, uid=uid, pod=uid, gang=gang, node="a", pid=1, **{"began": at, **more})
-
-
-def told(reason: str, message: str, at: float, name: str = "train") -> ObservedEvent:
-    return ObservedEvent(revision=int(at), arrived=at, kind="JobSet", name=name, reason=reason, message=message)
-
-
-def kinds(case: Case) -> list[str]:
-    return [violation.kind for violation in judge(case)]
-
-
-def case(
-    *observed_of: PodState | JobState,
-    ledger: Sequence[Line] = (),
-    events: Sequence[ObservedEvent] = (),
-    nodes: Sequence[ObservedNode] = (),
-    faults: Sequence[Fault] = (),
-    gaps: Sequence[Gap] = (),
-    gangs: Sequence[Submission] = (),
-) -> Case:
-    history = History(
-        pods=[observed for observed in observed_of if isinstance(observed, PodState)],
-        jobs=[observed for observed in observed_of if isinstance(observed, JobState)],
-        events=list(events),
-        nodes=list(nodes),
-        gaps=list(gaps),
-    )
-    submitted = {one.workload.name: one for one in gangs or [submission()]}
-    return Case(history, sorted(ledger, key=lambda one: one.at), CLOCK, submitted, list(faults), 900.0)
-
+from tests.chaos.stories import case, job, kinds, line, node, pod, share_convicted, told
 
 PARTIAL = (job(1), pod(10, "0", "a"), pod(11, "0", "a", running=True), pod(14, "1", "b"))
 
@@ -108,6 +54,42 @@ def test_what_happened_while_the_observer_had_no_watch_is_no_violation() -> None
     assert kinds(case(*PARTIAL, ledger=[line(11.0, "start", "0")], gaps=[Gap(9, 13)])) == []
 
 
+HALF = (job(1), pod(300, "0", "a"))
+WHOLE = (job(1), pod(300, "0", "a"), pod(300, "1", "b"))
+
+
+def test_a_gang_that_never_gets_all_its_seats_is_convicted_among_as_many_faults_as_a_run_has() -> None:
+    assert share_convicted("seated_in_part", case(*HALF)) == 1.0
+    assert share_convicted("seated_in_part", case(*HALF, pod(320, "1", "b"))) > 0.9, "after 20 s"
+    assert share_convicted("seated_in_part", case(*HALF, pod(301, "1", "b"))) == 0.0, "after one"
+    assert share_convicted("seated_in_part", case(*WHOLE)) == 0.0
+
+
+def test_a_gang_that_starts_may_lose_a_seat_with_its_node() -> None:
+    """Each member had a seat, or a held one, and never all at once."""
+    first = (job(1), pod(300, "0", "a"), pod(301, "1", "b"), pod(301, "0", "a", gone=True))
+    story = (*first, pod(310, "2", "c", place="train-0"))
+    assert kinds(case(*story)) == ["seated_in_part"]
+    assert kinds(case(*story, faults=[Fault("node kill", "a", 299.0, 340.0, ("a",))])) == []
+    assert kinds(case(*story, faults=[Fault("node kill", "h", 299.0, 340.0, ("h",))])) == ["seated_in_part"]
+
+
+def test_overlapping_delays_extend_the_limit_by_the_time_they_lasted_together() -> None:
+    four_seconds = (job(1), pod(10, "0", "a"), pod(14, "1", "b"))
+    one = Fault("busy processors", "", 10.5, 11.5)
+    assert kinds(case(*four_seconds, faults=[one])) == ["seated_in_part"]
+    assert kinds(case(*four_seconds, faults=[one, one, one, one])) == ["seated_in_part"], "it was one second"
+    assert kinds(case(*four_seconds, faults=[Fault("stop", "control", 10.5, 13.0)])) == []
+    node = Fault("node kill", "h", 10.0, 14.0, ("h",))
+    assert kinds(case(*four_seconds, faults=[node])) == ["seated_in_part"], "the loss of another node delays nothing"
+
+
+def test_a_swap_that_never_comes_is_convicted_among_as_many_faults_as_a_run_has() -> None:
+    lost = (*WHOLE, pod(310, "1", "b", gone=True))
+    assert share_convicted("partly_seated", case(*lost)) == 1.0
+    assert share_convicted("partly_seated", case(*lost, pod(320, "2", "c", place="train-1"))) == 0.0
+
+
 def test_a_gang_that_waits_for_a_swap_for_too_long_is_partly_seated() -> None:
     whole = (job(1), pod(10, "0", "a"), pod(11, "1", "b"))
     lost = pod(20, "1", "b", gone=True)
@@ -121,12 +103,13 @@ def test_a_gang_that_waits_for_a_swap_for_too_long_is_partly_seated() -> None:
 def test_a_gang_that_loses_its_seats_although_its_nodes_are_well_is_told() -> None:
     seats = (job(1), pod(10, "0", "a"), pod(11, "1", "b"))
     requeued = told("Requeued", "requeue JobSet/default/train: 1 member has no seat; nothing can replace it", 100.0)
-    well = [ObservedNode(revision=1, arrived=1.0, name=name, ready=True) for name in "ab"]
-    assert kinds(case(*seats, events=[requeued], nodes=well)) == ["requeued_without_loss"]
-    lost = ObservedNode(revision=50, arrived=50.0, name="b", ready=False)
-    assert kinds(case(*seats, events=[requeued], nodes=[*well, lost])) == []
+    well = [node(1, "a"), node(1, "b")]
+    assert kinds(case(*seats, requeued, *well)) == ["requeued_without_loss"]
+    assert kinds(case(*seats, requeued, *well, node(50, "b", ready=False))) == []
     fault = Fault("node kill", "b", 95.0, 120.0, nodes=("b",))
-    assert kinds(case(*seats, events=[requeued], nodes=well, faults=[fault])) == []
+    assert kinds(case(*seats, requeued, *well, faults=[fault])) == []
+    healed = [node(12, "b", ready=False), node(20, "b")]
+    assert kinds(case(*seats, requeued, *well, *healed)) == ["requeued_without_loss"], "it was well again long ago"
 
 
 def test_a_seat_that_is_held_for_a_later_stage_is_given_to_it() -> None:
@@ -134,8 +117,7 @@ def test_a_seat_that_is_held_for_a_later_stage_is_given_to_it() -> None:
     assert kinds(case(*begun, pod(20, "1", "b"), job(21))) == []
     assert kinds(case(*begun, job(20), pod(21, "0", "a", gone=True))) == ["hold_broken"]
     assert kinds(case(*begun, job(20, suspended=True), pod(21, "0", "a", gone=True))) == []
-    lost = ObservedNode(revision=15, arrived=15.0, name="a", ready=False)
-    assert kinds(case(*begun, job(20), pod(21, "0", "a", gone=True), nodes=[lost])) == []
+    assert kinds(case(*begun, job(20), pod(21, "0", "a", gone=True), node(15, "a", ready=False))) == []
 
 
 def test_an_accelerator_that_two_living_processes_have_is_told() -> None:
@@ -167,36 +149,11 @@ def test_a_process_is_told_to_end_only_when_its_pod_is_deleted() -> None:
     assert kinds(case(*seats, pod(19, "0", "a", leaving=True), job(19, suspended=True), ledger=[term])) == []
 
 
-def preempted(victim: str, taker: str, at: float) -> ObservedEvent:
-    message = f"preempt JobSet/default/{victim} (2 pods) for Job/default/{taker}: priority 100 < 1000"
-    return told("Preempted", message, at, victim)
-
-
-def test_a_victim_is_less_important_than_the_gang_it_goes_for() -> None:
-    gangs = [submission("low", priority=100), submission("high", priority=1000)]
-    starts = [line(52.0, "start", "h", "high")]
-    assert kinds(case(events=[preempted("low", "high", 50.0)], gangs=gangs, ledger=starts)) == []
-    assert kinds(
-        case(events=[preempted("high", "low", 50.0)], gangs=gangs, ledger=[line(52.0, "start", "l", "low")])
-    ) == ["victim_priority"]
-
-
-def test_a_gang_for_which_others_went_starts() -> None:
-    gangs = [submission("low", priority=100), submission("high", priority=1000)]
-    assert kinds(case(events=[preempted("low", "high", 50.0)], gangs=gangs)) == ["preemption_in_vain"]
-    gangs[1].meddled.append(55.0)
-    assert kinds(case(events=[preempted("low", "high", 50.0)], gangs=gangs)) == [], "its user suspended it"
-
-
 def test_a_dead_node_does_not_come_back_to_life_by_itself() -> None:
     dead = Fault("node freeze", "a", 10.0, 60.0, ("a",), dead=True, healed=50.0)
-    observed_of = [
-        ObservedNode(revision=r, arrived=float(r), name="a", ready=ready) for r, ready in ((1, True), (14, False))
-    ]
-    returned = ObservedNode(revision=30, arrived=99.0, name="a", ready=True)
-    assert kinds(case(nodes=[*observed_of, returned], faults=[dead])) == ["dead_node_ready"]
-    healed = ObservedNode(revision=51, arrived=99.0, name="a", ready=True)
-    assert kinds(case(nodes=[*observed_of, healed], faults=[dead])) == []
+    lost = (node(1, "a"), node(14, "a", ready=False))
+    assert kinds(case(*lost, node(30, "a"), faults=[dead])) == ["dead_node_ready"]
+    assert kinds(case(*lost, node(51, "a"), faults=[dead])) == []
 
 
 def test_the_clock_of_the_store_knows_no_more_than_what_was_acknowledged() -> None:

@@ -1,4 +1,4 @@
-"""What a chaos run relies on outside of the cluster: processes that lock what they have, and a guard that ends all."""
+"""What a chaos run relies on outside of the cluster: processes that lock what they have, and a reaper that ends all."""
 
 import contextlib
 import os
@@ -81,16 +81,16 @@ def test_a_process_tells_that_it_was_told_to_end_and_then_ends(tmp_path: Path, s
 
 
 def test_when_the_run_is_killed_all_its_processes_end_and_its_folder_goes(tmp_path: Path) -> None:
-    """The guard hears of it by the end of its input, which no kill can prevent."""
+    """The reaper hears of it by the end of its input, which no kill can prevent."""
     folder = tmp_path / "run"
     folder.mkdir()
-    guard = [sys.executable, "-m", "tests.chaos.guard", str(folder)]
+    reaper = [sys.executable, "-m", "tests.chaos.process_reaper", str(folder)]
     script = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); input()"
-    run = subprocess.Popen([sys.executable, "-c", script, *guard], cwd=package_root(), stdin=subprocess.PIPE)
+    run = subprocess.Popen([sys.executable, "-c", script, *reaper], cwd=package_root(), stdin=subprocess.PIPE)
     assert run.stdin is not None
     left = subprocess.Popen(["sleep", "1000"], env={**os.environ, "UNDERSTUDY_HOME": str(folder)})
     try:
-        eventually(lambda: len(processes_of(folder)) == 3)  # the guard, its parent, and the process it guards
+        eventually(lambda: len(processes_of(folder)) == 3)  # the reaper, its parent, and a process of the run
         run.kill()
         run.wait()
         assert left.wait(PATIENCE) == -signal.SIGKILL

@@ -2,6 +2,7 @@
 cordon nodes. What each job is meant to be is kept, so that a lost one is found."""
 
 import asyncio
+import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from understudy.ports import PatchForm, Ref, Refused
 
 MOST_JOBS = 18  # that are there at a time, beside bursts
 PAUSE = 0.45  # seconds between two actions, on average
+LONGEST_WITHOUT_CLAIM = 10.0  # seconds after its job that a claim comes
 
 
 class Submission(msgspec.Struct):
@@ -34,6 +36,7 @@ class Users:
     def __init__(self, observer: Observer, chance: random.Random, shape: Shape, folder: Path) -> None:
         self.submitted: dict[str, Submission] = {}
         self.cordoned: set[str] = set()
+        self.cordons: list[tuple[str, float]] = []  # nodes, and when they were cordoned
         self.actions: dict[str, int] = {}
         self.refusals: list[str] = []
         self._observer = observer
@@ -41,6 +44,7 @@ class Users:
         self._shape = shape
         self._folder = folder
         self._count = 0
+        self._missing: list[tuple[float, str]] = []  # claims, and when they are to be made
 
     @property
     def _client(self) -> KubeClient:
@@ -61,10 +65,12 @@ class Users:
         while not stop.is_set():
             name = self._chance.choices(list(actions), [weight for weight, _ in actions.values()])[0]
             await actions[name][1]()
+            await self._make_claims(time.monotonic())
             await asyncio.sleep(self._chance.expovariate(1.0 / PAUSE))
 
     async def end(self) -> None:
-        """All nodes are open, and nothing is suspended by its user any more."""
+        """All nodes are open, nothing is suspended by its user any more, and no job lacks a claim."""
+        await self._make_claims(float("inf"))
         while self.cordoned:
             await self._uncordon()
         for one in self._open():
@@ -86,9 +92,22 @@ class Users:
     async def _create(self, workload: Workload) -> None:
         """Asked again where the answer was lost; it is there already if the first attempt did it."""
         self._did("submit")
+        for name in workload.claims:
+            late = self._chance.choice([0.0, self._chance.uniform(0.5, LONGEST_WITHOUT_CLAIM)])
+            self._missing.append((time.monotonic() + late, name))
+        if self._chance.random() < 0.5:
+            await self._make_claims(time.monotonic())
         self.submitted[workload.name] = Submission(workload, time.monotonic())
         ref = Ref(workload.resource, "default")
         await self._ask(lambda: self._client.create(ref, workload.document), fine=409)
+
+    async def _make_claims(self, now: float) -> None:
+        due = [one for one in self._missing if one[0] <= now]
+        self._missing = [one for one in self._missing if one not in due]
+        for _, name in due:
+            self._did("make a claim")
+            resource, document = workloads.claim(name)
+            await self._ask(functools.partial(self._client.create, Ref(resource, "default"), document), fine=409)
 
     async def _suspend(self) -> None:
         found = [one for one in self._open() if one.workload.pause and not one.suspended]
@@ -135,6 +154,7 @@ class Users:
         if nodes and len(self.cordoned) < 2:
             name = self._chance.choice(nodes)
             self.cordoned.add(name)
+            self.cordons.append((name, time.monotonic()))
             await self._set_cordon(name, True)
 
     async def _uncordon(self) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from tests.chaos import member
+from understudy.kinds.annotations import PREFIX
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import (
+    CLAIMS,
     CLUSTER_TRAINING_RUNTIMES,
     JOB_SETS,
     JOBS,
@@ -29,6 +31,7 @@ EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 PRIORITIES = {"low": 100, "middle": 1000, "high": 10_000}
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 GRACE = 2  # terminationGracePeriodSeconds; some processes need all of it
+WITH_CLAIM = 0.4  # of the jobs whose kinds can name one
 MANY = 1_000_000  # retries: losses that are not the job's fault must not cost any, and this run is about other things
 
 
@@ -48,6 +51,13 @@ class Workload(msgspec.Struct, frozen=True):
     size: int  # pods over all its stages
     priority: int
     pause: tuple[str, ...]  # the field that suspends it; none: it cannot be suspended
+    later: int = 0  # pods that are made when others run or are done
+    exclusive: bool = False  # each of its islands has its domain to itself
+    claims: tuple[str, ...] = ()  # that its pods name
+
+    @property
+    def first_stage(self) -> int:
+        return self.size - self.later
 
     def paused(self, yes: bool) -> Document:
         value: Any = yes
@@ -64,11 +74,14 @@ class Draft(msgspec.Struct, frozen=True):
     folder: Path  # where the processes write
     seconds: float
     manner: str
+    claim: str = ""  # that its pods name
 
     def pod(self, gpus: int, container: str = "main", seconds: float | None = None) -> Document:
         named = {"priorityClassName": self.priority}
         spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": GRACE}
-        return {**spec, **named, "containers": [self.container(gpus, container, seconds)]}
+        claim = {"name": "data", "persistentVolumeClaim": {"claimName": self.claim}}
+        volumes = {"volumes": [claim]} if self.claim else {}
+        return {**spec, **named, **volumes, "containers": [self.container(gpus, container, seconds)]}
 
     def container(self, gpus: int, name: str = "main", seconds: float | None = None) -> Document:
         limits = {GPU: str(gpus)} if gpus else {}
@@ -91,13 +104,14 @@ def draw(chance: random.Random, number: int, shape: Shape, folder: Path) -> Work
 
 
 def make(kind: str, chance: random.Random, number: int, shape: Shape, folder: Path) -> Workload:
-    small = kind == "small"
+    small, name = kind == "small", f"{kind}-{number}"
     draft = Draft(
-        name=f"{kind}-{number}",
+        name=name,
         priority=chance.choices(list(PRIORITIES), [3, 2, 1])[0],
         folder=folder,
         seconds=round(chance.uniform(0.5, 3.0) if small else chance.uniform(3.0, 20.0), 1),
         manner=chance.choices(["0", "0.5", "1.5", "deaf"], [6, 2, 1, 1])[0],
+        claim=f"{name}-data" if kind not in WITHOUT_CLAIMS and chance.random() < WITH_CLAIM else "",
     )
     return KINDS[kind][1](draft, chance, shape)
 
@@ -107,8 +121,18 @@ def _workload(
 ) -> Workload:
     meta = {"name": draft.name, "namespace": "default", **spec.pop("metadata", {})}
     document = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec}
-    kind = draft.name.rpartition("-")[0]
-    return Workload(draft.name, kind, resource, document, size, PRIORITIES[draft.priority], pause)
+    kind, claims = draft.name.rpartition("-")[0], (draft.claim,) if draft.claim else ()
+    return Workload(
+        draft.name,
+        kind,
+        resource,
+        document,
+        size,
+        PRIORITIES[draft.priority],
+        pause,
+        exclusive=not {EXCLUSIVE, f"{PREFIX}exclusive-topology"}.isdisjoint(meta.get("annotations", {})),
+        claims=claims,
+    )
 
 
 def _indexed(pods: int, spec: Document) -> Document:
@@ -134,9 +158,21 @@ def _jobset(draft: Draft, jobs: list[Document], **spec: Any) -> Workload:
     return _workload(draft, JOB_SETS, {"replicatedJobs": jobs, "failurePolicy": {"maxRestarts": MANY}, **spec}, size)
 
 
+def _with_later(workload: Workload, pods: int) -> Workload:
+    """The last pods are made when the ones before them run, or are done."""
+    return msgspec.structs.replace(workload, later=pods)
+
+
 def exclusive(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
     jobs = _replicated("worker", chance.randint(1, shape.slices - 1), shape.nodes, draft.pod(shape.gpus))
     return _jobset(draft, [jobs], metadata={"annotations": {EXCLUSIVE: SLICE}})
+
+
+def exclusive_in_order(draft: Draft, _chance: random.Random, shape: Shape) -> Workload:
+    """The driver has a domain, and later each of the workers."""
+    jobs = [_replicated("driver", 1, 1, draft.pod(1)), _replicated("worker", 1, shape.nodes, draft.pod(1))]
+    order = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
+    return _with_later(_jobset(draft, jobs, metadata={"annotations": {EXCLUSIVE: SLICE}}, **order), shape.nodes)
 
 
 def in_order(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
@@ -144,7 +180,8 @@ def in_order(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
         _replicated("driver", 1, 1, draft.pod(1)),
         _replicated("worker", chance.randint(1, 2), shape.nodes, draft.pod(1)),
     ]
-    return _jobset(draft, jobs, startupPolicy={"startupPolicyOrder": "InOrder"})
+    workload = _jobset(draft, jobs, startupPolicy={"startupPolicyOrder": "InOrder"})
+    return _with_later(workload, workload.size - 1)
 
 
 def depends_on(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
@@ -153,20 +190,27 @@ def depends_on(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
     first = draft.pod(1, seconds=1.0 if status == "Complete" else None)
     later = {"dependsOn": [{"name": "prepare", "status": status}]}
     jobs = [_replicated("prepare", 1, 1, first), _replicated("train", 1, 2 * shape.nodes - 1, draft.pod(1), **later)]
-    return _jobset(draft, jobs)
+    return _with_later(_jobset(draft, jobs), 2 * shape.nodes - 1)
 
 
 def pytorch(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
-    workers = chance.randint(1, shape.nodes)
+    return _pytorch(draft, chance.randint(1, shape.nodes), chance.choice([1, shape.gpus]))
 
+
+def exclusive_pytorch(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
+    """All its pods are one island."""
+    note = {"annotations": {f"{PREFIX}exclusive-topology": SLICE}}
+    return _pytorch(draft, chance.randint(1, shape.nodes - 1), shape.gpus, metadata=note)
+
+
+def _pytorch(draft: Draft, workers: int, gpus: int, **spec: Any) -> Workload:
     def role(replicas: int) -> Document:
-        pod = draft.pod(chance.choice([1, shape.gpus]), "pytorch")
-        del pod["restartPolicy"]
+        pod = _without_restart(draft.pod(gpus, "pytorch"))
         return {"replicas": replicas, "restartPolicy": "OnFailure", "template": {"spec": pod}}
 
     roles = {"Master": role(1), "Worker": role(workers)}
     policy = {"backoffLimit": MANY, "cleanPodPolicy": "All"}
-    spec = {"pytorchReplicaSpecs": roles, "runPolicy": policy}
+    spec |= {"pytorchReplicaSpecs": roles, "runPolicy": policy}
     return _workload(draft, PYTORCH_JOBS, spec, workers + 1, ("spec", "runPolicy", "suspend"))
 
 
@@ -180,14 +224,15 @@ def mpi(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
     policy = chance.choice(["WaitForWorkersReady", "AtStartup"])
     run = {"backoffLimit": MANY, "cleanPodPolicy": "Running"}
     spec = {"mpiReplicaSpecs": roles, "runPolicy": run, "launcherCreationPolicy": policy}
-    return _workload(draft, MPI_JOBS, spec, workers + 1, ("spec", "runPolicy", "suspend"))
+    workload = _workload(draft, MPI_JOBS, spec, workers + 1, ("spec", "runPolicy", "suspend"))
+    return _with_later(workload, 1 if policy == "WaitForWorkersReady" else 0)
 
 
 def old_mpi(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
     """v1alpha1: one template for launcher and workers; workers only wait."""
     workers = chance.randint(1, shape.nodes)
     spec = {"replicas": workers, "backoffLimit": MANY, "template": {"spec": _without_restart(draft.pod(1, "mpi"))}}
-    return _workload(draft, MPI_JOBS_V1ALPHA1, spec, workers + 1, ())
+    return _with_later(_workload(draft, MPI_JOBS_V1ALPHA1, spec, workers + 1, ()), 1)
 
 
 def train(draft: Draft, chance: random.Random, shape: Shape) -> Workload:
@@ -207,7 +252,7 @@ def _train_job(draft: Draft, runtime: str, nodes: int, size: int) -> Workload:
     spec: Document = {"runtimeRef": {"name": runtime}, "trainer": trainer}
     if size > nodes:
         spec["initializer"] = {"dataset": {"storageUri": "file://none"}}
-    return _workload(draft, TRAIN_JOBS, spec, size)
+    return _with_later(_workload(draft, TRAIN_JOBS, spec, size), nodes if size > nodes else 0)
 
 
 def _without_restart(pod: Document) -> Document:
@@ -253,11 +298,19 @@ def _stage(name: str, step: str, pod: Document, **more: Any) -> Document:
     return {"name": name, "template": template, **more}
 
 
+def claim(name: str) -> tuple[Resource, Document]:
+    meta = {"name": name, "namespace": "default"}
+    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Mi"}}}
+    return CLAIMS, {"apiVersion": CLAIMS.api_version, "kind": CLAIMS.kind, "metadata": meta, "spec": spec}
+
+
 Maker = Callable[[Draft, random.Random, Shape], Workload]
 KINDS: dict[str, tuple[int, Maker]] = {
     "small": (4, small),
     "job": (4, job),
     "exclusive": (6, exclusive),
+    "exclusive-in-order": (3, exclusive_in_order),
+    "exclusive-pytorch": (3, exclusive_pytorch),
     "in-order": (4, in_order),
     "depends-on": (4, depends_on),
     "pytorch": (3, pytorch),
@@ -266,3 +319,4 @@ KINDS: dict[str, tuple[int, Maker]] = {
     "train": (2, train),
     "train-data": (3, train_with_data),
 }
+WITHOUT_CLAIMS = ("small", "train", "train-data")  # the pods of a TrainJob are those of its runtime

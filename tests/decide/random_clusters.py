@@ -25,7 +25,17 @@ from understudy.model.gangs import (
     Topology,
     TopologyMode,
 )
-from understudy.model.nodes import NO_SCHEDULE, Health, Node, SpareRole, Taint, Toleration, Verdict
+from understudy.model.nodes import (
+    NO_SCHEDULE,
+    Capacity,
+    CapacityPolicy,
+    Health,
+    Node,
+    SpareRole,
+    Taint,
+    Toleration,
+    Verdict,
+)
 from understudy.model.selectors import NodeTerm, Requirement, Selector
 from understudy.model.snapshot import Budget, Snapshot
 
@@ -63,6 +73,7 @@ class Knobs(msgspec.Struct, frozen=True):
     members: tuple[int, ...] = (1, 2, 1, 2, 3, 4)
     homes: int = 30  # waiting gangs that remember where they sat
     fails: int = 10  # gangs that end when preempted
+    spot: int = 0  # of each domain to be spot, of each node to differ from its domain, and of gangs to have rules
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -96,9 +107,9 @@ def one_of(roll: Roll, options: Sequence[T]) -> T:
 def cluster(roll: Roll, knobs: Knobs) -> Cluster:
     policy = Policy(lend_below=one_of(roll, (0, 10, 20)), min_runtime=120.0)
     nodes = [
-        node_of(roll, domain, index, knobs)
+        node
         for domain in range(max(roll(1, knobs.domains), roll(1, knobs.domains)))
-        for index in range(roll(1, knobs.nodes_in_domain))
+        for node in domain_of(roll, domain, knobs)
     ]
     state = Snapshot.of(nodes, index=(SLICE, RACK))
     state = filled(roll, state, policy, knobs) if knobs.full else partly_filled(roll, state, policy, knobs)
@@ -132,6 +143,16 @@ def filled(roll: Roll, state: Snapshot, policy: Policy, knobs: Knobs) -> Snapsho
 
 
 # Nodes
+
+
+def domain_of(roll: Roll, domain: int, knobs: Knobs) -> list[Node]:
+    """The nodes of a domain are mostly of one kind of capacity."""
+    nodes = [node_of(roll, domain, index, knobs) for index in range(roll(1, knobs.nodes_in_domain))]
+    is_spot = chance(roll, knobs.spot)
+    return [
+        msgspec.structs.replace(n, capacity=Capacity.SPOT) if is_spot is not chance(roll, knobs.spot // 3) else n
+        for n in nodes
+    ]
 
 
 def node_of(roll: Roll, domain: int, index: int, knobs: Knobs) -> Node:
@@ -172,6 +193,8 @@ def gang_of(roll: Roll, name: str, knobs: Knobs, priorities: Sequence[int]) -> G
         for i in range(one_of(roll, knobs.islands))
     )
     size = sum(len(island.members) for island in islands)
+    if chance(roll, knobs.spot // 2):
+        islands = with_first_member_off_spot(islands)
     started = NOW - (50.0 if chance(roll, knobs.young) else roll(200, 5000))
     return Gang(
         key=f"Job/default/{name}",
@@ -190,7 +213,16 @@ def gang_of(roll: Roll, name: str, knobs: Knobs, priorities: Sequence[int]) -> G
         checkpoint_at=started + 40.0 if chance(roll, 40) else None,
         preempted_for_it=(NOW - 60.0,) * 16 if chance(roll, knobs.guards) else (),
         failures=(NOW - 3.0,) * 2 if chance(roll, knobs.guards) else (),
+        max_spot_members=roll(0, size - 1) if chance(roll, knobs.spot) else None,
+        one_capacity_kind=chance(roll, knobs.spot // 2),
     )
+
+
+def with_first_member_off_spot(islands: tuple[Island, ...]) -> tuple[Island, ...]:
+    first, *rest = islands[0].members
+    shape = msgspec.structs.replace(first.shape, capacity=CapacityPolicy.ON_DEMAND)
+    changed = (msgspec.structs.replace(first, shape=shape), *rest)
+    return (msgspec.structs.replace(islands[0], members=changed), *islands[1:])
 
 
 def member_of(gang: str, island: int, number: int, shape: Shape) -> Member:
@@ -220,6 +252,7 @@ def shape_of(roll: Roll, name: str, knobs: Knobs) -> Shape:
         tolerations=(Toleration("dedicated", "Exists"),) if chance(roll, 30) else (),
         anti_affinity=terms,
         host_ports=(HostPort(one_of(roll, (80, 81))),) if chance(roll, knobs.picky // 2) else (),
+        capacity=one_of(roll, tuple(CapacityPolicy)) if chance(roll, knobs.spot // 2) else CapacityPolicy.ANY,
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
-from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, Node, SpareRole, Taint, Verdict
+from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, Capacity, Node, SpareRole, Taint, Verdict
 from understudy.model.snapshot import Snapshot
 
 HOST = "kubernetes.io/hostname"
@@ -134,6 +134,8 @@ def may_ever_sit(gang: Gang, member: Member, node: Node, policy: Policy, now: fl
             return False
     if any(node.labels.get(key) != value for key, value in shape.selector):
         return False
+    if (shape.capacity, node.capacity) in (("spot", "on-demand"), ("on-demand", "spot")):
+        return False
     for terms in (shape.required, *shape.volumes):
         if terms and not any(term.matches(node.name, node.labels) for term in terms):
             return False
@@ -222,7 +224,8 @@ def placement(board: Board, gang: Gang, wanted: Iterable[str], allowed: Allowed)
         for island, m in todo
         for name, node in board.nodes.items()
     }
-    search = _Search(board, gang, may, has_inter_pod_rules(board, gang))
+    staying = tuple(s.node for s in board.sitters() if s.gang.key == gang.key and s.member.name not in names)
+    search = _Search(board, gang, may, has_inter_pod_rules(board, gang), staying)
     seats: dict[str, str] = {}
     return seats if search.seat(todo, seats, ("", 0)) else None
 
@@ -248,6 +251,7 @@ class _Search(NamedTuple):
     gang: Gang
     may: dict[tuple[str, str], bool]
     neighbours_matter: bool
+    staying: tuple[str, ...]  # the nodes of the members that keep their seats
 
     def seat(self, todo: list[tuple[Island, Member]], seats: dict[str, str], last: tuple[object, int]) -> bool:
         if not todo:
@@ -261,6 +265,8 @@ class _Search(NamedTuple):
                 continue
             sitter = Sitter(self.gang, island, member, name)
             if not _joins(self.board, self.gang, island, self.board.nodes[name]) or not fits_with(self.board, sitter):
+                continue
+            if not keeps_capacity_rules(self.gang, self.board.nodes, self.staying, [*seats.values(), name]):
                 continue
             tried.add(look)
             self.board.add(sitter)
@@ -280,8 +286,19 @@ class _Search(NamedTuple):
             tuple(sorted(self.board.free[name].items())),
             node.taints,
             node.spare,
+            node.capacity,
             tuple(s.member.name + s.gang.key for s in self.board.at[name]) if self.neighbours_matter else (),
         )
+
+
+def keeps_capacity_rules(gang: Gang, nodes: Mapping[str, Node], staying: Iterable[str], new: Iterable[str]) -> bool:
+    """Whether the new seats keep what the gang says about spot capacity. Seats from before may break it already."""
+    before = [nodes[name].capacity for name in staying if name in nodes]
+    added = [nodes[name].capacity for name in new]
+    if gang.one_capacity_kind and len({*before, *added}) > max(1, len(set(before))):
+        return False
+    on_spot = before.count(Capacity.SPOT) + added.count(Capacity.SPOT)
+    return gang.max_spot_members is None or Capacity.SPOT not in added or on_spot <= gang.max_spot_members
 
 
 def _joins(board: Board, gang: Gang, island: Island, node: Node) -> bool:

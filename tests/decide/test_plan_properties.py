@@ -33,7 +33,8 @@ def lived(cluster: Cluster, steps: int) -> Cluster:
     return msgspec.structs.replace(cluster, gangs=tuple(snapshot.gangs[key] for key in sorted(snapshot.gangs)))
 
 
-BUSY = st.builds(lived, clusters(CROWDED) | clusters(FULL), st.integers(0, 3))
+SPOT = msgspec.structs.replace(CROWDED, spot=50)
+BUSY = st.builds(lived, clusters(CROWDED) | clusters(FULL) | clusters(SPOT), st.integers(0, 3))
 
 
 def decided(cluster: Cluster) -> tuple[Snapshot, Plan]:
@@ -167,6 +168,16 @@ def test_every_seat_is_one_the_node_allows(cluster: Cluster) -> None:
             info = snapshot.nodes[node]
             repair = isinstance(action, Swap) or (name, node) in gang.holds  # a repair may have to wait for its spare
             assert reference_rules.may_ever_sit(gang, members[name], info.node, cluster.policy, cluster.now, repair)
+
+
+@given(st.builds(lived, clusters(SPOT), st.integers(0, 3)))
+def test_no_new_seat_breaks_what_its_gang_says_about_spot_capacity(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    nodes = reference_rules.real_nodes(snapshot)
+    for state, action in states(snapshot, decision):
+        new = new_seats(action)
+        staying = [m.node for m in state.gangs[action.gang].seated() if m.name not in new]
+        assert not new or reference_rules.keeps_capacity_rules(state.gangs[action.gang], nodes, staying, new.values())
 
 
 # Preempting

@@ -68,7 +68,7 @@ class Witness:
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self.view = view or ClusterView(policy.index, limits=EMBEDDED_DEFAULTS.limits, invalid_objects=InvalidObjects())
+        self.view = view or ClusterView(policy, limits=EMBEDDED_DEFAULTS.limits, invalid_objects=InvalidObjects())
         self.wrong: list[str] = []
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last

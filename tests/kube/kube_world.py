@@ -61,7 +61,7 @@ class KubeWorld(LiveWorld):
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncIterator[None]:
         view = ClusterView(
-            self.policy.index,
+            self.policy,
             "understudy",
             invalid_objects=InvalidObjects(),
             watched=WatchedCluster(LeaseClock(SystemClock()), complete=False),

@@ -24,6 +24,9 @@ from understudy.control.view.node_leases import NodeLeases, _LeaseState
 from understudy.decide import cycle
 from understudy.decide.guards import over_budget
 from understudy.decide.holds import HeldSeat
+from understudy.decide.placement import gang_placement
+from understudy.decide.placement.capacity_limits import capacity_limits as capacity_limits_of_gang
+from understudy.decide.placement.placement_request import NO_LIMIT, CapacityLimit, PlacementRequest
 from understudy.decide.proposal import Proposal
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.leader_election import LeaderElection
@@ -176,6 +179,15 @@ def never_preempts() -> AbstractContextManager[None]:
     return _patched((cycle, cycle._make_room, make_room))
 
 
+def rules_about_spot_are_forgotten() -> AbstractContextManager[None]:
+    """Seats are searched without what the gang as a whole says about spot capacity."""
+
+    def capacity_limits(_proposal: Proposal, _request: PlacementRequest) -> tuple[CapacityLimit, ...]:
+        return (NO_LIMIT,)
+
+    return _patched((gang_placement, capacity_limits_of_gang, capacity_limits))
+
+
 # With the seed that found it last, which is tried first.
 MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
@@ -191,4 +203,5 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "gangs are bound before all seats are held": (bound_before_all_seats_are_held, 13),
     "a gang that waits has no victims": (never_preempts, 44),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 82),
+    "rules about spot are forgotten": (rules_about_spot_are_forgotten, 0),
 }

@@ -127,6 +127,16 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(cluster_flags=CLUSTER_FLAGS)
 
 
+def add_service_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """For a verb that runs as a service, which has no use for a namespace."""
+    add = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS).add_argument
+    add("--cluster", metavar="NAME", help="an embedded cluster of this machine")
+    add("--context", metavar="NAME", help="a context of the kubeconfig")
+    add("--kubeconfig", metavar="FILE",
+        help="a kubeconfig (default: in a pod, its service account; else $KUBECONFIG, ~/.kube/config)")  # fmt: skip
+    parser.set_defaults(cluster_flags=("cluster", "context", "kubeconfig"))
+
+
 def add_log_level(parser: argparse._ActionsContainer, what: str, default: str = argparse.SUPPRESS) -> None:
     parser.add_argument("--loglevel", choices=LOG_LEVELS, default=default, help=f"how much {what} (default: info)")
 

@@ -71,6 +71,16 @@ def client_config(options: argparse.Namespace) -> Config:
         raise BadInput(str(error)) from None
 
 
+def service_config(options: argparse.Namespace) -> Config:
+    """For a verb that runs as a service: in a pod its own cluster goes first, unless the options name another."""
+    if options.kubeconfig or options.context or options.cluster or not Config.is_in_cluster():
+        return client_config(options)
+    try:
+        return Config.in_cluster()
+    except BadConfig as error:
+        raise BadInput(str(error)) from None
+
+
 def _kubeconfigs(options: argparse.Namespace) -> list[Path] | None:
     """The files that are merged; None: this is a pod, and its own cluster is the target."""
     if options.kubeconfig:

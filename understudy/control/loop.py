@@ -105,7 +105,7 @@ class SchedulingLoop:
     ) -> None:
         invalid = InvalidObjects()
         watched = WatchedCluster(LeaseClock(clock, settings.one_clock), job_lag=settings.job_lag)
-        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, invalid, watched)
+        self.view = ClusterView(settings.policy, settings.scheduler_name, settings.limits, invalid, watched)
         self._clock = clock
         self._settings = settings
         self._listener = listener

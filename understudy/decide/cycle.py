@@ -12,6 +12,7 @@ from understudy.decide.placement.gang_placement import find_seats, find_seats_sp
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.policy import Policy
 from understudy.decide.preemption.victims import choose_victims, preempt_actions
+from understudy.decide.preemption_delay import start_delayed, with_preemption_delay
 from understudy.decide.proposal import Proposal
 from understudy.decide.repair import release_stale_holds, release_unusable_holds, repair
 from understudy.decide.warm_understudies import plan_warm_understudies
@@ -92,7 +93,7 @@ def add_wait_reasons(proposal: Proposal, unplaced: list[str]) -> None:
         alike = equivalence_class(gang) or key
         if alike not in reasons:
             reasons[alike] = wait_reasons.no_room(proposal, gang)
-        proposal.record(Wait(key, reasons[alike]))
+        proposal.record(Wait(key, with_preemption_delay(proposal, gang, reasons[alike])))
 
 
 def _seat(proposal: Proposal, gang: Gang) -> bool:
@@ -104,6 +105,8 @@ def _seat(proposal: Proposal, gang: Gang) -> bool:
     if not _unseated_parts(proposal, gang, _extreme_sizes(gang)[-1]):
         return True  # it runs already; more members are growth
     alike = equivalence_class(gang)
+    if alike is not None and start_delayed(proposal, gang) is not None:
+        alike = ("delayed", alike)  # another one like it may preempt already
     if alike is not None and alike in proposal.unplaceable:
         return False
     if _start(proposal, gang) or _await_room(proposal, gang) or _make_room(proposal, gang):
@@ -185,6 +188,9 @@ def _holdable_requests(proposal: Proposal, gang: Gang) -> Iterator[tuple[IslandR
 def _make_room(proposal: Proposal, gang: Gang) -> bool:
     """Preempts for the gang; for an elastic gang only up to its minimum."""
     if not gang.preempts or over_budget(gang, proposal.policy, proposal.now) is not None:
+        return False
+    if (delayed := start_delayed(proposal, gang)) is not None:
+        proposal.rechecks.append(delayed.until)
         return False
     choice = choose_victims(proposal, PlacementRequest(gang, _unseated_parts(proposal, gang, _extreme_sizes(gang)[-1])))
     if choice is None:

@@ -6,7 +6,16 @@ A rule about the node alone is a function in NODE_FILTERS. Rules about pods on o
 from collections.abc import Callable, Iterable, Mapping
 
 from understudy.model.gangs import HostPort, Shape
-from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint, Verdict
+from understudy.model.nodes import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
+    Capacity,
+    CapacityPolicy,
+    Node,
+    Taint,
+    Verdict,
+)
 from understudy.model.quantity import format_quantity
 from understudy.model.selectors import NodeTerm
 
@@ -58,10 +67,21 @@ def reaches_volumes(shape: Shape, node: Node) -> str | None:
     return None
 
 
+def of_wanted_capacity(shape: Shape, node: Node) -> str | None:
+    if shape.capacity is CapacityPolicy.ANY:
+        return None
+    if shape.capacity is CapacityPolicy.ON_DEMAND and node.capacity is Capacity.SPOT:
+        return "is spot; it asks for on-demand capacity"
+    if shape.capacity is CapacityPolicy.SPOT and node.capacity is Capacity.ON_DEMAND:
+        return "is on-demand; it asks for spot capacity"
+    return None
+
+
 NODE_FILTERS: tuple[NodeFilter, ...] = (
     supported,
     healthy,
     open_for_seats,
+    of_wanted_capacity,
     selected,
     affine,
     tolerated,

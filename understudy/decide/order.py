@@ -21,7 +21,8 @@ def equivalence_class(gang: Gang) -> object | None:
     if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.has_inter_pod_rules for m in gang.members()):
         return None
     islands = tuple((i.topology, tuple((id(m.shape), m.node) for m in i.members)) for i in gang.islands)
-    return (gang.priority, gang.preempts, gang.min_members, gang.infrastructure, islands)
+    spot = (gang.max_spot_members, gang.one_capacity_kind)
+    return (gang.priority, gang.preempts, gang.min_members, gang.infrastructure, spot, islands)
 
 
 def hardest_first(shape: Shape) -> tuple[int, int, tuple[tuple[str, int], ...]]:

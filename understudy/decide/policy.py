@@ -4,6 +4,8 @@ from typing import Annotated
 
 import msgspec
 
+from understudy.model.nodes import CapacityPolicy
+
 
 class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keep `count` nodes with these labels free for repairs; with `topology`, `count` whole domains of it."""
@@ -19,10 +21,28 @@ class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("per: the same label as topology; leave one of them out")
 
 
+class CapacityRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The capacity that jobs of a priority below this ask for, where they say nothing themselves."""
+
+    below: int
+    capacity: CapacityPolicy
+
+
+class PriceRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a node with these labels costs an hour."""
+
+    price: Annotated[float, msgspec.Meta(ge=0)]
+    labels: dict[str, str] = {}
+
+
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Times are seconds."""
 
+    # Kinds of capacity
+    capacity_by_priority: tuple[CapacityRule, ...] = ()  # the first entry that matches decides
+    prices: tuple[PriceRule, ...] = ()  # the first entry that matches decides
     # Preempting
+    preemption_delay: Annotated[float, msgspec.Meta(ge=0)] = 0.0  # so long a gang waits for machines before it preempts
     min_runtime: float = 120.0  # a younger gang is a victim only where no other choice exists
     preemptions_per_hour: int = 16  # how many gangs may be preempted for one gang within an hour
     # Spares
@@ -46,8 +66,16 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     exact_victims: int = 10
     search_steps: int = 20_000
 
+    def default_capacity(self, priority: int) -> CapacityPolicy:
+        """What jobs of this priority ask for where they say nothing themselves."""
+        found = (rule.capacity for rule in self.capacity_by_priority if priority < rule.below)
+        return next(found, CapacityPolicy.ANY)
+
     @property
     def index(self) -> list[str]:
         """The node labels that a snapshot should index domains by."""
         keys = {self.pool_label, *(key for rule in self.spares for key in (rule.topology, rule.per))}
         return sorted(keys - {""})
+
+
+DEFAULT_POLICY = Policy()

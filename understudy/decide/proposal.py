@@ -6,23 +6,30 @@ nodes are offered, which domains are vacant, and which gang owns or holds a doma
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
+from heapq import merge
+from itertools import chain, groupby
+from operator import itemgetter
 
 import msgspec
 
+from understudy.decide.buckets import buckets_for, is_unwanted
 from understudy.decide.describe import until_clause
 from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon, over_budget
 from understudy.decide.holds import HeldSeat, HoldIndex
 from understudy.decide.policy import Policy
+from understudy.decide.prices import price_order
 from understudy.decide.projection import apply_actions
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket, Seat
-from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, is_accelerator
+from understudy.model.nodes import PREFER_NO_SCHEDULE, CapacityPolicy, Node
 from understudy.model.plans import Action, Grow, Start, Wait
 from understudy.model.snapshot import Snapshot
 
-Rank = tuple[bool, bool, str, str]  # a last choice, in an unused domain, domain, name
+Rank = tuple[float, bool, str, str]  # price and whether it is a last choice, in an unused domain, domain, name
+LAST_CHOICE = 1e12  # added to the price of last choices
 
 
 class Proposal:
@@ -47,6 +54,7 @@ class Proposal:
         self._unowned_ranked: dict[CapacityBucket, list[Rank]] = {}  # `_ranked` without nodes in owned domains
         self._hold_index: HoldIndex | None = None
         self._unhealthy_domains: dict[str, frozenset[str]] = {}
+        self._domain_prices: dict[tuple[str, str], float] = {}
         self._large_enough: dict[tuple[object, str, str], bool] = {}
 
     def record(self, *actions: Action) -> None:
@@ -116,19 +124,42 @@ class Proposal:
     def candidates(self, shape: Shape, owners: Set[str] | None = None) -> Iterator[str]:
         """Nodes with some free capacity in packing order: the fullest first, so that whole domains stay free.
 
-        Last choices come after all others, however well they fit. `owners` leaves out nodes in exclusive domains of
-        other gangs, which is much cheaper than a check of each node.
+        Last choices come after all others, however well they fit. With prices, cheap nodes come before expensive ones.
+        For pods that prefer spot capacity, all spot nodes come first. `owners` leaves out nodes in exclusive domains
+        of other gangs, which is much cheaper than a check of each node.
         """
+        spot = self.snapshot.spot
+        if shape.capacity is not CapacityPolicy.PREFER_SPOT or not len(spot):
+            return self._in_packing_order(shape, owners)
+        on_spot = (name for name in self._in_packing_order(shape, owners) if name in spot)
+        return chain(on_spot, (name for name in self._in_packing_order(shape, owners) if name not in spot))
+
+    def _in_packing_order(self, shape: Shape, owners: Set[str] | None) -> Iterator[str]:
         avoided = []
-        for bucket in _buckets_for(shape, self.snapshot):
-            if bucket not in self._ranked:
-                self._ranked[bucket] = sorted(self._rank(name) for name in self.snapshot.buckets[bucket])
-            for rank in self._ranked[bucket] if owners is None else self._not_owned(bucket, owners):
-                if rank[0]:
+        buckets = buckets_for(shape, self.snapshot)
+        for ranks in (
+            map(partial(self._open_ranks, owners), buckets)
+            if not self.policy.prices
+            else self._by_price(shape, buckets, owners)
+        ):
+            for rank in ranks:
+                if rank[0] and rank[0] >= LAST_CHOICE:
                     avoided.append(rank[3])
                 else:
                     yield rank[3]
         yield from avoided
+
+    def _open_ranks(self, owners: Set[str] | None, bucket: CapacityBucket) -> Iterable[Rank]:
+        if bucket not in self._ranked:
+            self._ranked[bucket] = sorted(self._rank(name) for name in self.snapshot.buckets[bucket])
+        return self._ranked[bucket] if owners is None else self._not_owned(bucket, owners)
+
+    def _by_price(
+        self, shape: Shape, buckets: Sequence[CapacityBucket], owners: Set[str] | None
+    ) -> Iterator[Iterator[Rank]]:
+        """The nodes of all buckets of wanted nodes, the cheapest first, then those of the other buckets."""
+        for _, alike in groupby(buckets, key=partial(is_unwanted, shape)):
+            yield merge(*[self._open_ranks(owners, bucket) for bucket in alike], key=itemgetter(0))
 
     def _not_owned(self, bucket: CapacityBucket, besides: Set[str]) -> Iterator[Rank]:
         """The ranked nodes of a bucket without those in domains owned by gangs other than `besides`. A complete walk is
@@ -156,7 +187,7 @@ class Proposal:
     def avoided(self, name: str) -> bool:
         """Whether the node is a last choice: a spare, one that failed lately, or one with a PreferNoSchedule taint."""
         node = self.snapshot.nodes[name].node
-        return bool(node.failures or node.taints or name in self.spares) and self._rank(name)[0]
+        return bool(node.failures or node.taints or name in self.spares) and self._rank(name)[0] >= LAST_CHOICE
 
     def _rank(self, name: str) -> Rank:
         """A node keeps its rank for the whole cycle, so that one domain fills up before the next one is used."""
@@ -168,10 +199,18 @@ class Proposal:
         node = self.snapshot.nodes[name].node
         avoided = name in self.spares or failed_lately(node, self.policy, self.now)
         avoided = avoided or any(t.effect == PREFER_NO_SCHEDULE for t in node.taints)
+        level = (price_order(node, self.policy) if self.policy.prices else 0.0) + (LAST_CHOICE if avoided else 0.0)
         for key in self.keys:
             if (value := node.labels.get(key)) is not None:
-                return (avoided, value not in self.snapshot.domain_gangs[key], value, name)
-        return (avoided, False, "", name)
+                return (level, value not in self.snapshot.domain_gangs[key], value, name)
+        return (level, False, "", name)
+
+    def domain_price(self, key: str, value: str) -> float:
+        """Orders domains by the mean price of their nodes."""
+        if (key, value) not in self._domain_prices:
+            prices = [price_order(self.snapshot.nodes[name].node, self.policy) for name in self.domain(key, value)]
+            self._domain_prices[key, value] = sum(prices) / max(1, len(prices))
+        return self._domain_prices[key, value]
 
     def _move_bucket(self, name: str, before: Snapshot) -> None:
         info = self.snapshot.nodes.get(name)
@@ -326,19 +365,3 @@ def _leaving_members(gang: Gang, island: Island) -> list[Member]:
     names = {name for m in island.members for name in (m.name, m.place) if name}
     all_count = not names or len(gang.islands) == 1
     return [m for m in gang.leaving if all_count or m.name in names or m.place in names]
-
-
-def _buckets_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
-    """The buckets with enough free, best fit first. Nodes with another kind of accelerator come last."""
-    asked = {name: amount for name, amount in shape.requests if is_accelerator(name)}
-    cpu = dict(shape.requests).get("cpu", 0).bit_length()
-
-    def order(bucket: CapacityBucket) -> tuple[bool, int, str]:
-        flavor, level = bucket
-        return (flavor not in asked if asked else flavor != "cpu", level, flavor)
-
-    def too_little(bucket: CapacityBucket) -> bool:
-        flavor, level = bucket
-        return level < (cpu if flavor == "cpu" else asked.get(flavor, 0))
-
-    return sorted((bucket for bucket in snapshot.buckets if not too_little(bucket)), key=order)

@@ -16,6 +16,7 @@ from understudy.decide.guards import ActiveGuard, over_budget, pool_of
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.preemption.victims import VictimChoice, choose_victims, preempt_actions
+from understudy.decide.preemption_delay import repair_delayed
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Island, Member, TopologyMode
 from understudy.model.node_info import NODE_GONE
@@ -158,6 +159,7 @@ class Repair:
         self.gang = gang
         self.health = health
         self.why = self._cause()
+        self.delayed: ActiveGuard | None = None  # it could preempt, and waits for new machines first
         self.hypothesis = Hypothesis(members=frozenset((gang.key, m.name) for m in health.lost))
 
     def carry_out(self) -> bool:
@@ -171,7 +173,7 @@ class Repair:
                 self._shrink_by(dropped)
                 return True
         if self.health.broken:
-            return self._requeue()
+            return self._await_machines() or self._requeue()
         self._keep_running()
         return True
 
@@ -245,6 +247,10 @@ class Repair:
         ]
         if not choices:
             return False
+        self.delayed = repair_delayed(self.proposal, self.gang, members)
+        if self.delayed is not None:
+            self.proposal.rechecks.append(self.delayed.until)
+            return False
         choice: VictimChoice = min(choices, key=lambda c: c.cost)
         cleared = frozenset(
             m.node
@@ -255,6 +261,12 @@ class Repair:
         swap = self._swap(choice.seats, cleared, choice.victims)
         self.proposal.record(*preempt_actions(self.proposal, choice, self.gang, self.why), swap)
         return True
+
+    def _await_machines(self) -> bool:
+        """Keeps its seats while new machines are worth waiting for, where a preemption would repair it after that."""
+        if self.delayed is not None:
+            self.proposal.record(Wait(self.gang.key, wait_reasons.guarded(self.gang, self.delayed)))
+        return self.delayed is not None
 
     def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:
         """Fewer members to replace and the pieces to drop, as long as an elastic gang keeps its minimum."""

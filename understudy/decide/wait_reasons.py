@@ -10,8 +10,15 @@ from understudy.decide.fit import capacity, shortage
 from understudy.decide.gang_needs import needs
 from understudy.decide.guards import ActiveGuard, over_budget
 from understudy.decide.placement.candidate_order import why_domain_closed
+from understudy.decide.placement.capacity_limits import limits_beside
 from understudy.decide.placement.gang_placement import find_seats
-from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.placement_request import (
+    NO_HYPOTHESIS,
+    NO_LIMIT,
+    CapacityLimit,
+    IslandRequest,
+    PlacementRequest,
+)
 from understudy.decide.placement.seat_search import SeatSearch, only_nodes
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
@@ -119,8 +126,11 @@ def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
 
 
 def _no_seats(proposal: Proposal, gang: Gang) -> WaitReason:
-    free, unplaced = _members_free(proposal, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
-    refusals = _node_refusals(proposal, gang, unplaced)
+    members = sorted(_essential(gang), key=lambda m: m.shape.requests)
+    limits = limits_beside(proposal, gang, {m.name for m in members}, NO_HYPOTHESIS)
+    tries = [_members_free(proposal, gang, members, limit) for limit in limits]
+    free, unplaced, limit = max(tries, key=lambda found: found[0])
+    refusals = _node_refusals(proposal, gang, unplaced, limit)
     return WaitReason(
         WaitCode.NO_ROOM,
         needs(gang),
@@ -178,6 +188,7 @@ def _islands_free(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) ->
 
 def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
     search = SeatSearch(proposal, gang)
+    search.limit = _sure_limit(proposal, gang)
     free = 0
     for part in parts:
         assert part.island.topology is not None
@@ -194,9 +205,19 @@ def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandReq
     return free
 
 
-def _members_free(proposal: Proposal, gang: Gang, members: list[Member]) -> tuple[int, Member]:
-    """How many of the members fit now in this order, and the first that does not (else the last)."""
+def _sure_limit(proposal: Proposal, gang: Gang) -> CapacityLimit:
+    """What holds whichever kind of capacity the gang will sit on."""
+    limits = limits_beside(proposal, gang, {m.name for m in gang.unseated()}, NO_HYPOTHESIS)
+    return limits[0] if len(limits) == 1 or limits[0].kind is None else NO_LIMIT
+
+
+def _members_free(
+    proposal: Proposal, gang: Gang, members: list[Member], limit: CapacityLimit
+) -> tuple[int, Member, CapacityLimit]:
+    """How many of the members fit now in this order, the first that does not (else the last), and what the limit leaves
+    to that one."""
     search = SeatSearch(proposal, gang)
+    search.limit = limit
     island = Island("", ())
     free, unplaced = 0, None
     places = {id(m.shape): iter(proposal.candidates(m.shape)) for m in members}
@@ -212,7 +233,9 @@ def _members_free(proposal: Proposal, gang: Gang, members: list[Member]) -> tupl
             unplaced = unplaced or member
     if search.inter_pod and len(members) <= EXACTLY_COUNTED:
         free = max(free, _most_together(proposal, gang, members))  # with inter-pod rules the order of seating matters
-    return free, unplaced or members[-1]
+    if limit.spot_seats is not None:
+        limit = replace(limit, spot_seats=limit.spot_seats - search.spot_taken)
+    return free, unplaced or members[-1], limit
 
 
 def _most_together(proposal: Proposal, gang: Gang, members: list[Member]) -> int:
@@ -223,9 +246,10 @@ def _most_together(proposal: Proposal, gang: Gang, members: list[Member]) -> int
     return 0
 
 
-def _node_refusals(proposal: Proposal, gang: Gang, member: Member) -> tuple[Refusal, ...]:
+def _node_refusals(proposal: Proposal, gang: Gang, member: Member, limit: CapacityLimit) -> tuple[Refusal, ...]:
     """Why nodes cannot take this member, counted. A whole bucket with too little free counts at once."""
     search = SeatSearch(proposal, gang)
+    search.limit = limit
     island = Island("", ())
     refused: dict[str, list[str]] = defaultdict(list)
     asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
@@ -255,6 +279,7 @@ def _too_little(bucket: CapacityBucket, asked: dict[str, int]) -> str | None:
 
 def _domain_refusals(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
     search = SeatSearch(proposal, gang)
+    search.limit = _sure_limit(proposal, gang)
     refused: dict[str, list[str]] = defaultdict(list)
     for value in domains_of(proposal, part):
         refused[why_not_domain(search, part, value) or "is free"].append(value)

@@ -9,6 +9,8 @@ import msgspec
 
 DEFAULT_NAME = "default"
 PODS = "pods"  # the kubeconfig that all pods share, if they have no tokens of their own
+# Annotation of a node: whose notices the agent follows for it, as SOURCE or SOURCE URL
+NOTICES_FROM = "understudy.dev/notices-from"
 OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose permissions pods have at the API
 
 

@@ -1,5 +1,6 @@
 """The understudy.dev annotations on jobs and lone pods, as typed values: written by users and by Understudy."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
@@ -7,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from understudy.model.gangs import OnPreemption, Topology, TopologyMode
-from understudy.model.nodes import Fence, Notice
+from understudy.model.nodes import CapacityPolicy, Fence, Notice
 from understudy.objects.errors import BadObject
 
 PREFIX = "understudy.dev/"
@@ -22,6 +23,7 @@ NOTICE = f"{PREFIX}notice"  # on a node: its machine will go
 CHECKPOINT_BY = f"{PREFIX}checkpoint-by"  # on a pod: until when its job should have saved
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
+CAPACITY = f"{PREFIX}capacity"  # on a job, a pod or a pod template: on which kind of capacity it may sit
 EXCLUSIVE_TOPOLOGY = f"{PREFIX}exclusive-topology"
 WARM = f"{PREFIX}warm"  # on a job: how many understudies are kept ready
 WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is one of
@@ -30,6 +32,9 @@ WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules that an understudy imports in 
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
 PYTHON_ENV = f"{PREFIX}python-env"  # on a pod: with which other pods it shares what it installs with pip
 MAX_UNDERSTUDIES = 64
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_DURATION_PART = re.compile(r"([0-9]{1,9})([smhd])")
+_DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+")
 _TOPOLOGIES = {
     f"{PREFIX}{mode}-topology": mode for mode in (TopologyMode.EXCLUSIVE, TopologyMode.REQUIRED, TopologyMode.PREFERRED)
 }
@@ -40,6 +45,16 @@ class HasTitle(Protocol):
 
     @property
     def title(self) -> str: ...
+
+
+class MemberLimit(msgspec.Struct, frozen=True):
+    """A number of members, or a share of all members in percent, rounded down."""
+
+    amount: int
+    percent: bool = False
+
+    def of(self, size: int) -> int:
+        return size * self.amount // 100 if self.percent else self.amount
 
 
 class JobAnnotations(msgspec.Struct, frozen=True):
@@ -56,6 +71,12 @@ class JobAnnotations(msgspec.Struct, frozen=True):
     holds: tuple[tuple[str, str], ...] = ()
     last_seats: tuple[tuple[str, str], ...] = ()
     warm_for: str = ""
+    capacity: CapacityPolicy | None = None
+    critical_members: int = 0
+    max_spot_members: MemberLimit | None = None
+    one_capacity_kind: bool = False
+    preemption_delay: float | None = None
+    unseated_at: float | None = None  # when it was preempted or displaced last
 
 
 NO_ANNOTATIONS = JobAnnotations()
@@ -79,7 +100,22 @@ def read_annotations(annotations: Mapping[str, str], titled: HasTitle) -> JobAnn
         holds=reader.seats("holds"),
         last_seats=reader.seats("last-seats"),
         warm_for=annotations.get(WARM_FOR, "").strip(),
+        capacity=read_capacity(annotations, titled.title) if CAPACITY in annotations else None,
+        critical_members=reader.count("critical-members") or 0,
+        max_spot_members=reader.member_limit("max-spot-members"),
+        one_capacity_kind=reader.capacity_mix() == "one-kind",
+        preemption_delay=reader.duration("preemption-delay"),
+        unseated_at=max((reader.time(n) or 0.0 for n in ("requeued-at", "displaced-at")), default=0.0) or None,
     )
+
+
+def read_capacity(annotations: Mapping[str, str], title: str, field: str = "metadata") -> CapacityPolicy:
+    """`field` is the path of the metadata in the object."""
+    text = annotations[CAPACITY].strip()
+    if text not in tuple(CapacityPolicy):
+        problem = f"{text!r} is no kind of capacity; write spot, on-demand, any or prefer-spot"
+        raise BadObject(title, f"{field}.annotations[{CAPACITY}]", problem)
+    return CapacityPolicy(text)
 
 
 def read_times(annotations: Mapping[str, str], name: str, titled: HasTitle) -> tuple[float, ...]:
@@ -166,6 +202,30 @@ class _Reader:
         if not (text.isascii() and text.isdigit() and int(text)):
             raise self._bad(name, f"{text!r} is not a number of members; write 1 or more")
         return int(text)
+
+    def member_limit(self, name: str) -> MemberLimit | None:
+        text = self._text(name)
+        if not text and PREFIX + name not in self._annotations:
+            return None
+        digits, percent = text.removesuffix("%"), text.endswith("%")
+        if not (digits.isascii() and digits.isdigit()) or (percent and int(digits) > 100):
+            raise self._bad(name, f"{text!r} is not a number of members; write 0 or more, or a share such as 50%")
+        return MemberLimit(int(digits), percent)
+
+    def capacity_mix(self) -> str:
+        text = self._annotations.get(f"{PREFIX}capacity-mix", "allow").strip()
+        if text not in ("allow", "one-kind"):
+            raise self._bad("capacity-mix", f"{text!r} is neither allow nor one-kind")
+        return text
+
+    def duration(self, name: str) -> float | None:
+        """Seconds."""
+        text = self._text(name)
+        if not text and PREFIX + name not in self._annotations:
+            return None
+        if text != "0" and not _DURATION.fullmatch(text):
+            raise self._bad(name, f"{text!r} is not a length of time; write it like 90s, 5m or 1h30m")
+        return float(sum(int(amount) * _SECONDS[unit] for amount, unit in _DURATION_PART.findall(text)))
 
     def on_preemption(self) -> OnPreemption:
         text = self._annotations.get(f"{PREFIX}on-preemption", OnPreemption.REQUEUE)

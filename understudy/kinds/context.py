@@ -1,9 +1,12 @@
 """The objects that the meaning of a job depends on: priority classes, runtimes, volumes, namespaces, and the
 scheduler's name."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from understudy.kinds.annotations import PREFIX, HasTitle
+from understudy.model.nodes import CapacityPolicy
 from understudy.objects.cluster_objects import PriorityClass
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import TrainingRuntime
@@ -22,8 +25,14 @@ class PodPriority(msgspec.Struct, frozen=True, gc=False):
 
 
 class Context:
-    def __init__(self, scheduler_name: str | None = None) -> None:
+    def __init__(
+        self,
+        scheduler_name: str | None = None,
+        default_capacity: Callable[[int], CapacityPolicy] | None = None,
+    ) -> None:
+        """`default_capacity` says what jobs of a priority ask for that say nothing themselves; None: any capacity."""
         self.scheduler_name = scheduler_name
+        self.default_capacity = default_capacity
         self.classes: dict[str, PriorityClass] = {}
         self.runtimes: dict[tuple[str, str, str], TrainingRuntime] = {}  # by kind, namespace ('' for cluster), name
         self.surroundings = Surroundings()

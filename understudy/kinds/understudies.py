@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.annotations import PREFIX, UNDERSTUDY_OF, WARM_FOR, WARM_IMPORTS
+from understudy.kinds.annotations import CAPACITY, PREFIX, UNDERSTUDY_OF, WARM_FOR, WARM_IMPORTS
 from understudy.kinds.ownership import JOB_ROLE, MPI_ROLE, REPLICA_TYPE, REPLICATED_JOB
 from understudy.model.nodes import is_accelerator
 from understudy.model.quantity import parse_quantity
@@ -61,6 +61,11 @@ def template_key(member: Document) -> str:
     return f"{_accelerators(member)}/{_role(member)}/{digest}"
 
 
+def _capacity(document: Document) -> str:
+    found: str = (document["metadata"].get("annotations") or {}).get(CAPACITY, "")
+    return found
+
+
 def is_outdated(make: str, model: Document) -> bool:
     """Whether an understudy with this key would be created differently now. While its role has no members, the key
     cannot be compared."""
@@ -75,6 +80,8 @@ def understudy_pod(job: Document, gang: str, member: Document, number: int) -> D
     """A pod like the member, which belongs to the job and does not count as a member."""
     meta = job["metadata"]
     notes = {WARM_FOR: gang, TEMPLATE_KEY: template_key(member)}
+    if capacity := _capacity(member) or _capacity(job):  # it has to sit where it may step in
+        notes[CAPACITY] = capacity
     if imports := (meta.get("annotations") or {}).get(WARM_IMPORTS):
         notes[WARM_IMPORTS] = imports
     owner = {"apiVersion": job["apiVersion"], "kind": job["kind"], "name": meta["name"], "uid": meta["uid"]}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from understudy.model.nodes import Toleration
+from understudy.model.nodes import CapacityPolicy, Toleration
 from understudy.model.selectors import NodeTerm, Selector
 
 
@@ -63,6 +63,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     spreads: tuple[SpreadConstraint, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     unsupported: tuple[str, ...] = ()  # requirements that cannot be met or are not supported, in words
+    capacity: CapacityPolicy = CapacityPolicy.ANY
 
     @property
     def has_inter_pod_rules(self) -> bool:
@@ -156,6 +157,10 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     stalls: tuple[float, ...] = ()  # when it gave up its seats because its controller did not create all of its pods
     stalled: bool = False  # its controller has not created the pods of the next stage in time
     warm_for: str = ""  # for a warm understudy: the key of its gang. Its seats count as free
+    max_spot_members: int | None = None  # how many of its members may sit on spot nodes; None: all of them
+    one_capacity_kind: bool = False  # its members sit all on spot nodes, or all on on-demand nodes
+    preemption_delay: float | None = None  # seconds; None: as the policy says
+    unseated_since: float = 0.0  # since when it waits: queued, preempted or displaced, or its oldest pod without a seat
 
     @property
     def title(self) -> str:

@@ -81,6 +81,15 @@ class Capacity(enum.StrEnum):
     SPOT = "spot"  # cheap, and its owner may take it back at short notice
 
 
+class CapacityPolicy(enum.StrEnum):
+    """On which kind of capacity a pod may sit."""
+
+    ANY = "any"
+    SPOT = "spot"
+    ON_DEMAND = "on-demand"
+    PREFER_SPOT = "prefer-spot"  # on spot nodes where they have room, else anywhere
+
+
 class Notice(msgspec.Struct, frozen=True, gc=False):
     """A machine will go: by when, which source said so, and why."""
 

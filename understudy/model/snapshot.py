@@ -25,7 +25,7 @@ from understudy.model.node_info import (
     running_gang_of,
     seats_of,
 )
-from understudy.model.nodes import Node, Verdict
+from understudy.model.nodes import Capacity, Node, Verdict
 from understudy.model.selectors import Selector
 
 K = TypeVar("K")
@@ -57,6 +57,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     with_anti_affinity: HashTrieSet[str] = HashTrieSet()  # gangs with seated pods that require anti-affinity
     unhealthy: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not HEALTHY, and deleted nodes with pods
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
+    spot: HashTrieSet[str] = HashTrieSet()  # nodes of spot capacity
     warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: `nodes` does not count their pods
     buckets: HashTrieMap[CapacityBucket, HashTrieSet[str]] = HashTrieMap()  # nodes that take new pods
     domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # label key -> value -> nodes
@@ -103,6 +104,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             spares=_with_membership(
                 self.spares, {name: info is not None and bool(info.node.spare) for name, info in infos.items()}
             ),
+            spot=_updated_spot(self.spot, fresh, gone_nodes),
             buckets=_updated_buckets(self, infos),
             domains=_updated_domains(indexed, infos),
             domain_gangs=_updated_domain_gangs(indexed, infos),
@@ -142,6 +144,15 @@ class Snapshot(msgspec.Struct, frozen=True):
         """Whether the node counts as lost. A node that does not exist does."""
         info = self.nodes.get(node)
         return info is None or info.node.health.verdict is Verdict.LOST
+
+
+def _updated_spot(old: HashTrieSet[str], fresh: Mapping[str, Node], gone: Iterable[str]) -> HashTrieSet[str]:
+    """Only nodes that are put or removed are looked at, so that the actions of a plan cost nothing here."""
+    wanted = dict.fromkeys(gone, False) if len(old) else {}
+    for name, node in fresh.items():
+        if node.capacity is Capacity.SPOT or name in old:
+            wanted[name] = node.capacity is Capacity.SPOT
+    return _with_membership(old, wanted) if wanted else old
 
 
 def _is_unhealthy(info: NodeInfo) -> bool:

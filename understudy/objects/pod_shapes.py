@@ -6,7 +6,7 @@ from operator import attrgetter
 import msgspec
 
 from understudy.model.gangs import HostPort, PodTerm, Shape
-from understudy.model.nodes import Toleration, is_accelerator
+from understudy.model.nodes import CapacityPolicy, Toleration, is_accelerator
 from understudy.model.selectors import NodeTerm
 from understudy.objects.cluster_objects import Namespace
 from understudy.objects.pods import PodAffinityTerm, PodSpec, PodToleration
@@ -52,12 +52,14 @@ class ShapeCache:
         self._by_containers: dict[int, tuple[tuple[object, ...], Shape]] = {}
         self._by_value: dict[Shape, Shape] = {}
         self._lean: dict[tuple[Shape, str, bool], Shape] = {}
+        self._by_capacity: dict[tuple[Shape, CapacityPolicy], Shape] = {}
 
     def forget(self) -> None:
         self._by_spec.clear()
         self._by_containers.clear()
         self._by_value.clear()
         self._lean.clear()
+        self._by_capacity.clear()
 
     def of(self, spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> Shape:
         own = (
@@ -82,6 +84,14 @@ class ShapeCache:
         if known is None:
             lean = _without_injected(shape, topology_key, label, follower)
             known = self._lean[shape, topology_key, follower] = self._shared(lean)
+        return known
+
+    def with_capacity(self, shape: Shape, capacity: CapacityPolicy) -> Shape:
+        """One and the same shape for all pods of a template that may sit on this kind of capacity."""
+        known = self._by_capacity.get((shape, capacity))
+        if known is None:
+            known = self._shared(msgspec.structs.replace(shape, capacity=capacity))
+            self._by_capacity[shape, capacity] = known
         return known
 
     def _shared(self, shape: Shape) -> Shape:

@@ -70,6 +70,8 @@ class Kubelet:
         labels = {SLICE: plan.slice, "kubernetes.io/hostname": plan.name}
         if plan.spare:
             labels["understudy.dev/spare"] = "true"
+        if plan.spot:
+            labels["karpenter.sh/capacity-type"] = "spot"
         amounts = {ACCELERATOR: str(plan.accelerators), "cpu": "64", "memory": "512Gi", "pods": "110"}
         now = format_time(int(self._context.now()))
         ready = {**READY, "lastTransitionTime": now}

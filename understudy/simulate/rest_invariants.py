@@ -61,7 +61,7 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     limits = HealthLimits() if context.kube else EMBEDDED_DEFAULTS.limits
     scheduler = context.scheduler if context.kube else None
     watched = WatchedCluster(job_lag=EMBEDDED_DEFAULTS.job_lag)
-    view = ClusterView(context.policy.index, scheduler, limits, InvalidObjects(), watched)
+    view = ClusterView(context.policy, scheduler, limits, InvalidObjects(), watched)
     for source in WATCHED_RESOURCES:
         for resource in source.versions:
             if resource == LEASES or not cluster.server.serves(resource):

@@ -15,6 +15,7 @@ class NodePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     accelerators: int = 4
     skew: float = 0.0  # seconds by which its clock is ahead
     spare: bool = False
+    spot: bool = False
 
 
 class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,6 +35,9 @@ class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     duration: float = 0.0  # seconds after which its processes succeed; 0: they run for ever
     grace: int = 10
     tolerates: bool = True  # the taints of unreachable nodes, for five minutes
+    capacity: str = ""  # spot, on-demand, prefer-spot
+    max_spot: int = -1  # how many members may sit on spot nodes; -1: all of them
+    one_kind: bool = False  # its members do not mix kinds of capacity
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):

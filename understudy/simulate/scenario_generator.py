@@ -15,6 +15,7 @@ LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", 
 CODES = (409, 429, 500, 503)
 READ_CODES = (429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
+SPOT = 0.25  # share of seeds with spot nodes
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
 OLD = 0.35  # share of the clusters with operators of their own that serve MPIJobs in their first version
 SHUFFLED = 0.3  # share of the seeds with faults in which callbacks that are ready together are shuffled
@@ -44,11 +45,31 @@ def generate(seed: int) -> Scenario:
         outside=mode == "embedded" and chance.random() < 0.3,
         operator_pace=chance.choice((0.05, 0.5, 3.0)),
     )
+    scenario = _with_spot_nodes(random.Random(f"{seed} capacity"), scenario)
     if not calm:
         scenario = _with_return(random.Random(f"{seed} returns"), scenario)
         scenario = _with_more_faults(random.Random(f"{seed} more faults"), scenario, processes)
     scenario = _with_first_version(random.Random(f"{seed} first version"), scenario)
     return _with_urgent_gang(random.Random(f"{seed} urgent"), scenario)
+
+
+def _with_spot_nodes(chance: random.Random, scenario: Scenario) -> Scenario:
+    """Some slices, or some nodes, are spot capacity, and jobs have rules about it."""
+    if chance.random() >= SPOT:
+        return scenario
+    whole = chance.random() < 0.7
+    slices = {name: chance.random() < 0.5 for name in sorted({node.slice for node in scenario.nodes})}
+    nodes = [replace(node, spot=slices[node.slice] if whole else chance.random() < 0.5) for node in scenario.nodes]
+    jobs = [
+        replace(
+            job,
+            capacity=chance.choice(("", "", "spot", "on-demand", "prefer-spot")),
+            max_spot=chance.choice((-1, 0, 1, 2)),
+            one_kind=chance.random() < 0.3,
+        )
+        for job in scenario.jobs
+    ]
+    return replace(scenario, nodes=tuple(nodes), jobs=tuple(jobs))
 
 
 def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:

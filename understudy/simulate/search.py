@@ -23,7 +23,7 @@ MOST_RUNS = 400
 _SIMPLER: tuple[tuple[str, Any], ...] = (
     ("claim", ""), ("duration", 0.0), ("minimum", 0), ("topology", ""), ("stages", ""), ("parts", 1), ("size", 1),
     ("size", 2), ("parts", 2), ("accelerators", 1), ("preempts", True), ("tolerates", True),
-    ("priority", 0), ("grace", 5),
+    ("priority", 0), ("grace", 5), ("capacity", ""), ("max_spot", -1), ("one_kind", False),
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from understudy.control import loop as control_loop
 from understudy.objects.resources import DEFINITIONS, JOBS, PRIORITY_CLASSES
+from understudy.simulate.capacity_invariant import CapacityInvariant
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.context import SimulationContext, Violation
 from understudy.simulate.event_injector import EventInjector
@@ -39,6 +40,7 @@ class Simulation:
         self.context = context
         self.cluster = SimulatedCluster(context)
         self.invariants = StepInvariants(self.cluster)
+        CapacityInvariant(self.cluster)
         names = ("replica-1", "replica-2") if context.kube else ("control",)
         kind = ReplicaProcess if context.kube else ControlProcess
         self.processes: dict[str, Process] = {

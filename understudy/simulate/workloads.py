@@ -131,12 +131,20 @@ def document_of(plan: JobPlan, scheduler: str) -> Document:
         annotations[EXCLUSIVE if native else f"{PREFIX}{plan.topology}-topology"] = SLICE
     if plan.minimum:
         annotations[f"{PREFIX}min-members"] = str(plan.minimum)
+    annotations |= _capacity_rules(plan)
     return {
         "apiVersion": resource.api_version,
         "kind": plan.kind,
         "metadata": {"name": plan.name, "namespace": "default", "annotations": annotations},
         "spec": makers[plan.kind](plan, scheduler),
     }
+
+
+def _capacity_rules(plan: JobPlan) -> dict[str, str]:
+    rules = {"capacity": plan.capacity, "capacity-mix": "one-kind" if plan.one_kind else ""}
+    if plan.max_spot >= 0:
+        rules["max-spot-members"] = str(plan.max_spot)
+    return {PREFIX + name: text for name, text in rules.items() if text}
 
 
 def _template(plan: JobPlan, scheduler: str, container: str, accelerators: int) -> Document:

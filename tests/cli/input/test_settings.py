@@ -63,6 +63,13 @@ def test_settings_are_read(tmp_path: Path) -> None:
             "health: {signals: [{taint: a, verdict: lost}, {taint: b, effect: NoSchedul, verdict: lost}]}",
             "health.signals[1]: effect: 'NoSchedul' is none of NoSchedule, PreferNoSchedule, NoExecute",
         ),
+        ("policy: {prices: [{price: -1}]}", "policy.prices[0].price: expected `float` >= 0.0"),
+        ("policy: {capacityByPriority: [{below: 0}]}", "policy.capacityByPriority[0]: object missing required field"),
+        (
+            "policy: {capacityByPriority: [{below: 0, capacity: cheap}]}",
+            "policy.capacityByPriority[0].capacity: invalid enum value 'cheap'",
+        ),
+        ("policy: {preemptionDelay: -1}", "policy.preemptionDelay: expected `float` >= 0.0"),
         ("policy: 3", "policy: expected settings, one `key: value` a line"),
         ("kube: {retryPeriod: 0}", "kube.retryPeriod: 0 is not positive"),
         ("kube: {leaseDuration: 20.5}", "kube.leaseDuration: 20.5 is no whole number"),

@@ -122,3 +122,37 @@ def test_settings_change_the_plan(shell: Shell) -> None:
     assert kinds(shell.figures("-f", "c.yaml", "--settings", "s.yaml")) == [("Wait", "Pod/default/x")]
     complaint = "understudy: no.yaml: no such file; check the path"
     assert shell.refused("-f", "c.yaml", "--settings", "no.yaml") == complaint
+
+
+def test_prices_are_shown_where_they_are_set(shell: Shell) -> None:
+    shell.write(
+        c=joined(NODE % "a", POD % ("x", 4), POD % ("y", 16)),
+        s="policy: {prices: [{price: 8.5}]}\n",
+        elsewhere="policy: {prices: [{labels: {pool: cloud}, price: 8.5}]}\n",
+    )
+    assert "    price: 4.25 an hour\n    a  x\n" in shell.plan("-f", "c.yaml", "--settings", "s.yaml")
+    words = "    price: 0.00 an hour; 1 pod on nodes without a price\n"
+    assert words in shell.plan("-f", "c.yaml", "--settings", "elsewhere.yaml")
+    assert "price" not in shell.plan("-f", "c.yaml")
+    start, wait = shell.figures("-f", "c.yaml", "--settings", "s.yaml")["actions"]
+    assert (start["price_per_hour"], start["seats_without_price"]) == (4.25, 0)
+    assert "price_per_hour" not in wait
+
+
+def test_a_job_that_asks_for_on_demand_capacity_says_why_spot_nodes_do_not_do(shell: Shell) -> None:
+    node = (NODE % "s").replace("name: s}", 'name: s, labels: {cloud.google.com/gke-spot: "true"}}')
+    pod = (POD % ("x", 4)).replace("name: x}", "name: x, annotations: {understudy.dev/capacity: on-demand}}")
+    shell.write(c=joined(node, pod))
+    text = shell.plan("-f", "c.yaml")
+    assert "needs: 1 pod with 4 nvidia.com/gpu on on-demand capacity\n" in text
+    assert "why not: s is spot; it asks for on-demand capacity\n" in text
+
+
+def test_the_default_of_a_priority_decides_where_a_job_says_nothing(shell: Shell) -> None:
+    node = (NODE % "z").replace("name: z}", 'name: z, labels: {cloud.google.com/gke-spot: "true"}}')
+    shell.write(
+        c=joined(NODE % "a", node, POD % ("x", 4)),
+        s="policy: {capacityByPriority: [{below: 100, capacity: prefer-spot}]}\n",
+    )
+    assert shell.figures("-f", "c.yaml")["actions"][0]["seats"] == [["x", "a"]]
+    assert shell.figures("-f", "c.yaml", "--settings", "s.yaml")["actions"][0]["seats"] == [["x", "z"]]

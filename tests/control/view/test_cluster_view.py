@@ -28,6 +28,7 @@ from tests.objects.documents import (
 from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.decide.policy import Policy
 from understudy.kinds.decoding import decode
 from understudy.kinds.ownership import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
@@ -271,7 +272,7 @@ def test_who_schedules() -> None:
 
 
 def test_keys_to_index_by() -> None:
-    snapshot = viewed(node("n", {"labels": {"rack": "r1"}}), index=["rack"]).snapshot(NOW)
+    snapshot = viewed(node("n", {"labels": {"rack": "r1"}}), policy=Policy(pool_label="rack")).snapshot(NOW)
     assert dict(snapshot.domains["rack"].items()) == {"r1": ("n",)}
 
 

@@ -34,6 +34,13 @@ def test_nodes_are_named_for_their_pool() -> None:
     assert names({"name": "gpu", "count": 3}, {"name": "cpu"}) == ["gpu-0", "gpu-1", "gpu-2", "cpu-0"]
 
 
+def test_nodes_say_whose_notices_are_followed_for_them() -> None:
+    azure = {"name": "a", "count": 2, "notices": {"source": "azure", "endpoint": "http://127.0.0.1:8000"}}
+    found = [one["metadata"].get("annotations") for one in nodes(azure, {"name": "b", "notices": {"source": "gcp"}})]
+    from_azure = {"understudy.dev/notices-from": "azure http://127.0.0.1:8000"}
+    assert found == [from_azure, from_azure, {"understudy.dev/notices-from": "gcp"}]
+
+
 def test_nodes_of_domains_are_named_for_their_domain() -> None:
     pool = {"name": "slice", "count": 4, "topology": {"key": "np", "size": 2}}
     assert names(pool) == ["slice-0-0", "slice-0-1", "slice-1-0", "slice-1-1"]

@@ -48,6 +48,14 @@ def topology(**fields: Any) -> dict[str, Any]:
         ({"count": 3, "names": ["a"]}, "pools[0].names: 1 of them for 3 nodes"),
         ({"names": ["a_b"]}, "pools[0].names[0]: 'a_b' is no name of a node"),
         ({"addresses": ["1.2.3.4", "1.2.3.5"]}, "pools[0].addresses: 2 of them for 1 nodes"),
+        (
+            {"notices": {"source": "ibm"}},
+            "pools[0].notices.source: 'ibm' is no cloud whose notices are known",
+        ),
+        (
+            {"notices": {"source": "aws", "endpoint": "127.0.0.1:80"}},
+            "pools[0].notices.endpoint: '127.0.0.1:80' is no address of a metadata server; write http://HOST:PORT",
+        ),
         ({"addresses": ["no address"]}, "pools[0].addresses[0]: 'no address' is no address"),
     ],
 )

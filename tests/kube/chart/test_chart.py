@@ -26,11 +26,11 @@ def rendered(home: Path, *arguments: str) -> list[Document]:
     return [document for document in yaml.safe_load_all(told.stdout) if document]
 
 
-def kustomized() -> list[Document]:
+def kustomized(folder: Path = KUSTOMIZE) -> list[Document]:
     installed = found()
     if not installed:
         pytest.skip("kubectl is not installed")
-    command = [installed[-1].path, "kustomize", str(KUSTOMIZE)]
+    command = [installed[-1].path, "kustomize", str(folder)]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     return [document for document in yaml.safe_load_all(text) if document]
 
@@ -67,6 +67,29 @@ def test_the_chart_and_the_kustomization_say_the_same(tmp_path: Path) -> None:
     assert chart.keys() == plain.keys()
     for key, document in chart.items():
         assert document == plain[key], key
+
+
+def test_the_node_agent_is_the_same_in_both(tmp_path: Path) -> None:
+    given = ("--set", "nodeAgent.enabled=true", "--set", "nodeAgent.namespace=understudy-node-agent")
+    without, chart = by_name(rendered(tmp_path, *NEW)), by_name(rendered(tmp_path, *NEW, *given))
+    plain = by_name(kustomized(KUSTOMIZE / "node-agent"))
+    assert plain.pop(("Namespace", "", "understudy-node-agent"))
+    assert {key: chart[key] for key in chart.keys() - without.keys()} == plain
+
+
+def test_a_node_agent_that_looks_at_gpus_is_given_what_it_needs(tmp_path: Path) -> None:
+    gpus = {"enabled": "true", "runtimeClassName": "nvidia", "kernelLog": "true"}
+    given = ["--set", "nodeAgent.enabled=true", "--set", "nodeAgent.hostNetwork=false"]
+    given += [part for key, value in gpus.items() for part in ("--set", f"nodeAgent.gpus.{key}={value}")]
+    [agent] = [one for one in rendered(tmp_path, *NEW, *given) if one["kind"] == "DaemonSet"]
+    assert agent["metadata"]["namespace"] == "understudy-system"
+    pod = agent["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert (pod["runtimeClassName"], pod["hostNetwork"]) == ("nvidia", False)
+    assert {"--gpus=auto", "--listen=0.0.0.0:9809"} <= set(container["args"])
+    assert container["securityContext"]["privileged"] is True
+    assert "host" not in container["livenessProbe"]["httpGet"]
+    assert [volume["hostPath"]["path"] for volume in pod["volumes"]] == ["/dev/kmsg"]
 
 
 def test_helm_finds_no_fault(tmp_path: Path) -> None:

@@ -53,3 +53,10 @@ def test_an_exclusive_gang_needs_a_whole_slice_and_any_other_one_only_room() -> 
     assert verdict(dead="n1") == ""
     assert verdict(replace(WAITS, topology=""), dead="n1") != ""
     assert verdict(replace(WAITS, topology="", size=3), dead="n1") == ""
+
+
+def test_rules_about_spot_capacity_limit_where_a_gang_fits() -> None:
+    loose = replace(WAITS, topology="", size=2)
+    assert verdict(replace(loose, capacity="spot")) == ""
+    assert verdict(replace(loose, capacity="on-demand")) != ""
+    assert verdict(replace(loose, max_spot=0, one_kind=True)) != ""

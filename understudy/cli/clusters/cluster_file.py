@@ -9,7 +9,7 @@ import msgspec
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, OWN_ACCESS, PYTHON_SCOPES
-from understudy.embedded.clusters.pools import Pool, Taint, Topology
+from understudy.embedded.clusters.pools import Notices, Pool, Taint, Topology
 
 RUNTIMES = ("process", "docker", "podman")
 _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": "a list", "object": "a mapping",
@@ -60,7 +60,7 @@ def _check_pools(path: str, pools: object) -> None:
             raise BadInput(f"{path}: pools[{index}]: expected a mapping with a name, such as {{name: node, count: 3}}")
         place = f"pools[{index}]."
         _known_keys(path, place, pool, Pool)
-        for field, struct in (("topology", Topology), ("taints", Taint)):
+        for field, struct in (("topology", Topology), ("taints", Taint), ("notices", Notices)):
             given = pool.get(field)
             for entry in given if isinstance(given, list) else [given]:
                 if isinstance(entry, dict):

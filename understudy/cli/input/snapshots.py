@@ -64,7 +64,7 @@ def merge_inputs(base: InputObjects, added: InputObjects) -> InputObjects:
 
 def snapshot_of_files(inputs: InputObjects, settings: Settings, scheduler: str, now: float) -> Snapshot:
     """`scheduler` names whose pods are ours; empty: all are."""
-    view = ClusterView(index=settings.policy.index, scheduler_name=scheduler or None, limits=settings.health)
+    view = ClusterView(settings.policy, scheduler_name=scheduler or None, limits=settings.health)
     for item in inputs.items:
         view.put(item.object)
     try:
@@ -79,7 +79,7 @@ def snapshot_of_cluster(
 ) -> tuple[Snapshot, list[str]]:
     """The same as the loop makes it: what makes no sense in the cluster is set aside in words; in a file, an error."""
     invalid_objects = InvalidObjects()
-    view = ClusterView(settings.policy.index, scheduler or None, settings.health, invalid_objects)
+    view = ClusterView(settings.policy, scheduler or None, settings.health, invalid_objects)
     for item in inputs.items:
         view.put(item.object)
     made = view.snapshot(now)

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from understudy.cli.queries.scheduler_state import SchedulerObjects
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.gang_report import GangReport, gang_report
+from understudy.decide.prices import SeatsPrice, price_of_new_seats
 from understudy.model.gangs import Gang
 from understudy.model.plans import Action, Plan
 from understudy.model.snapshot import Snapshot
@@ -70,6 +71,9 @@ class Planning(msgspec.Struct, frozen=True):
 
     def plan(self) -> Plan:
         return plan(self.snapshot, self.settings.policy, self.now)
+
+    def price(self, action: Action) -> SeatsPrice | None:
+        return price_of_new_seats(self.snapshot, self.settings.policy, action)
 
     def story(self, key: str) -> GangReport:
         return gang_report(self.snapshot, self.settings.policy, self.now, key)
@@ -150,9 +154,7 @@ def _output(request: PlanRequest, plannings: list[Planning]) -> str:
 def _planned(request: PlanRequest, plannings: list[Planning]) -> str:
     plans = [look.plan() for look in plannings]
     if request.form != "text":
-        values = [
-            plan_figures(plan, look.snapshot.gangs, look.now) for plan, look in zip(plans, plannings, strict=True)
-        ]
+        values = [plan_figures(plan, look) for plan, look in zip(plans, plannings, strict=True)]
         return dump(_before_and_after(values), request.form)
     texts = [plan_text(plan, _context(look)) for plan, look in zip(plans, plannings, strict=True)]
     if len(plans) == 1:
@@ -192,15 +194,16 @@ def _difference_text(changes: list[str]) -> str:
 
 
 def _context(look: Planning) -> PlanContext:
-    return PlanContext(look.snapshot.gangs, look.now, Painter.on(sys.stdout), screen_width())
+    return PlanContext(look.snapshot.gangs, look.now, Painter.on(sys.stdout), screen_width(), look.price)
 
 
-def plan_figures(plan: Plan, gangs: Mapping[str, Gang], now: float) -> dict[str, Any]:
+def plan_figures(plan: Plan, look: Planning) -> dict[str, Any]:
     """The keys are a promise to scripts; docs/reference/cli.md lists them."""
-    actions = [_action(action) for action in plan.actions]
+    gangs = look.snapshot.gangs
+    actions = [_action(action, look.price(action)) for action in plan.actions]
     spoken_of = sorted({key for action in plan.actions for key in _gangs_in(action)})
     return {
-        "now": rfc3339(now),
+        "now": rfc3339(look.now),
         "actions": actions,
         "recheck_at": plan.recheck_at,
         "gangs": {key: _gang(gangs[key]) for key in spoken_of if key in gangs},
@@ -212,9 +215,10 @@ def story_figures(story: GangReport) -> dict[str, Any]:
     return {**made, "actions": [_action(action) for action in story.actions]}
 
 
-def _action(action: Action) -> dict[str, Any]:
+def _action(action: Action, price: SeatsPrice | None = None) -> dict[str, Any]:
     made: dict[str, Any] = msgspec.to_builtins(action)
-    return {**made, "says": describe(action)}
+    cost = {"price_per_hour": price.per_hour, "seats_without_price": price.unknown} if price is not None else {}
+    return {**made, **cost, "says": describe(action)}
 
 
 def _gangs_in(action: Action) -> list[str]:

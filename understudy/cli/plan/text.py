@@ -3,7 +3,7 @@
 import shutil
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import assert_never
 
 import msgspec
@@ -12,6 +12,7 @@ from understudy.cli.input.times import long_duration, rfc3339
 from understudy.cli.output.terminal import Painter
 from understudy.decide.describe import reason_summary, refusal_clause
 from understudy.decide.gang_report import GangReport, PlaceReport
+from understudy.decide.prices import SeatsPrice
 from understudy.model.gangs import Gang
 from understudy.model.plans import (
     Action,
@@ -65,6 +66,7 @@ class PlanContext(msgspec.Struct, frozen=True):
     now: float
     paint: Painter = Painter()
     width: int = 100
+    price_of: Callable[[Action], SeatsPrice | None] = lambda _action: None
 
     def name(self, key: str) -> str:
         gang = self.gangs.get(key)
@@ -142,13 +144,13 @@ def _pods(count: int) -> str:
 def _details(action: Action, context: PlanContext) -> Iterable[str]:
     match action:
         case Start() | Grow():
-            return [*_volumes(action, context), *seat_lines(action.seats)]
+            return [*_volumes(action, context), *_seats_price(action, context), *seat_lines(action.seats)]
         case Hold():
             return seat_lines(action.seats)
         case Preempt():
             return _loss(action, context)
         case Swap():
-            return [f"why: {action.why}", *_moves(action)]
+            return [f"why: {action.why}", *_seats_price(action, context), *_moves(action)]
         case Shrink() | Requeue():
             return [f"pods: {', '.join(action.members)}"] if action.members else []
         case Dismiss():
@@ -165,6 +167,14 @@ def _volumes(action: Start | Grow, context: PlanContext) -> list[str]:
     members = [member for member in gang.members() if member.name in seated] if gang else []
     claims = dict.fromkeys(claim for member in members for claim, _ in member.shape.unmade)
     return [f"after: the volumes of {', '.join(claims)} are made"] if claims else []
+
+
+def _seats_price(action: Action, context: PlanContext) -> list[str]:
+    price = context.price_of(action)
+    if price is None:
+        return []
+    unknown = f"; {_pods(price.unknown)} on nodes without a price" if price.unknown else ""
+    return [f"price: {price.per_hour:.2f} an hour{unknown}"]
 
 
 def seat_lines(seats: Iterable[tuple[str, str]]) -> list[str]:

@@ -186,7 +186,7 @@ async def read_planning_state(client: KubeClient, settings: str | None) -> Plann
     chosen = (await settings_in_force(client, settings)).settings
     sources = [source for source in WATCHED_RESOURCES if source.versions[0] not in _LEFT_OUT]
     survey = await SchedulerObjectReader(client).survey(sources)
-    view = ClusterView(chosen.policy.index, scheduler_of(client) or None, chosen.health, InvalidObjects())
+    view = ClusterView(chosen.policy, scheduler_of(client) or None, chosen.health, InvalidObjects())
     for obj in survey.objects:
         view.put(obj)
     return PlanningState(view.snapshot(survey.now), chosen.policy, survey.now)

@@ -61,6 +61,7 @@ VERBS = (
     Verb("priority", "jobs.priority", "list or create PriorityClasses", ("pc",)),
     Verb("plan", "plan", "print what Understudy would do now, and why"),
     Verb("serve", "serve", "run Understudy for a Kubernetes cluster"),
+    Verb("node-agent", "node_agent", "write notices and GPU health of a machine on its node"),
     Verb("doctor", "doctor", "look over a cluster: is it fit for Understudy, and is all well?"),
     Verb("config", "cluster.config", "print the settings in force and where they are from"),
     Verb("version", "version", "print the versions of this command and of the cluster"),

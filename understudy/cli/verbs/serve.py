@@ -9,9 +9,10 @@ import sys
 from typing import Any
 
 from understudy.cli.errors import BadInput
+from understudy.cli.input.addresses import parse_listen
 from understudy.cli.input.settings import read
-from understudy.cli.options import VerbParser, add_log_level
-from understudy.cli.session import client_config
+from understudy.cli.options import VerbParser, add_log_level, add_service_cluster_options
+from understudy.cli.session import service_config
 from understudy.client.config import BadConfig, Config
 from understudy.kube.server import ServeOptions, log_to_stderr, serve
 from understudy.kube.settings import SCHEDULER_NAME
@@ -51,12 +52,8 @@ def add_flags(parser: VerbParser) -> None:
     group.add_argument("--identity", metavar="NAME",
         help="the unique name of this replica there (default: $POD_NAME, else made up)")  # fmt: skip
     group.add_argument("--no-election", action="store_true", help="lead from the first moment: no second one runs")
-    group = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS)
-    group.add_argument("--cluster", metavar="NAME", help="an embedded cluster of this machine")
-    group.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
-    group.add_argument("--kubeconfig", metavar="FILE",
-        help="a kubeconfig (default: in a pod, its service account; else $KUBECONFIG, ~/.kube/config)")  # fmt: skip
-    parser.set_defaults(run=run, cluster_flags=("cluster", "context", "kubeconfig"))
+    add_service_cluster_options(parser)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,9 +71,9 @@ def run(options: argparse.Namespace) -> int:
 
 def serving_of(options: argparse.Namespace) -> ServeOptions:
     settings = read(options.settings)
-    host, port = address_of(options.listen)
+    host, port = parse_listen(options.listen, LISTEN)
     return ServeOptions(
-        config=_config(options),
+        config=service_config(options),
         scheduler_name=options.scheduler_name,
         identity="" if options.no_election else options.identity or own_name(),
         lease_namespace=options.lease_namespace or own_namespace(),
@@ -88,13 +85,6 @@ def serving_of(options: argparse.Namespace) -> ServeOptions:
     )
 
 
-def address_of(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
-        raise BadInput(f"--listen {text}: expected HOST:PORT, such as {LISTEN}")
-    return host.strip("[]") or "0.0.0.0", int(port)
-
-
 def own_name() -> str:
     """Pod names are unique, so a restarted container keeps its identity, and with it the lease."""
     return os.environ.get("POD_NAME") or f"{socket.gethostname()}_{secrets.token_hex(4)}"
@@ -104,15 +94,6 @@ def own_namespace() -> str:
     if named := os.environ.get("POD_NAMESPACE"):
         return named
     return Config.in_cluster().namespace if Config.is_in_cluster() else "default"
-
-
-def _config(options: argparse.Namespace) -> Config:
-    if options.kubeconfig or options.context or options.cluster or not Config.is_in_cluster():
-        return client_config(options)
-    try:
-        return Config.in_cluster()
-    except BadConfig as error:
-        raise BadInput(str(error)) from None
 
 
 def _runner(plain: Any) -> Any:

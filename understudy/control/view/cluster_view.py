@@ -12,6 +12,7 @@ from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.view.node_index import NodeIndex
 from understudy.control.view.node_leases import LeaseClock
+from understudy.decide.policy import DEFAULT_POLICY, Policy
 from understudy.kinds.context import Context
 from understudy.kinds.registry import JOB_STRUCTS
 from understudy.model.nodes import Fence
@@ -49,19 +50,20 @@ class ClusterView:
 
     def __init__(
         self,
-        index: Iterable[str] = (),
+        policy: Policy = DEFAULT_POLICY,
         scheduler_name: str | None = None,
         limits: HealthLimits = DEFAULT_LIMITS,
         invalid_objects: InvalidObjects | None = None,
         watched: WatchedCluster | None = None,
     ) -> None:
-        self._context = Context(scheduler_name)
+        by_priority = policy.default_capacity if policy.capacity_by_priority else None
+        self._context = Context(scheduler_name, by_priority)
         self._context.surroundings.complete = watched is not None and watched.complete
         self._gangs = GangIndex(self._context, invalid_objects, watched.job_lag if watched is not None else 0.0)
         self._nodes = NodeIndex(limits, invalid_objects, watched.leases if watched is not None else None)
         self._budgets = DisruptionBudgets()
         self._context_stale = False
-        self._snapshot = Snapshot.of(index=index)
+        self._snapshot = Snapshot.of(index=policy.index)
         self._put: dict[type, Callable[[Any], None]] = {
             Pod: self._put_pod,
             Node: self._nodes.put,

@@ -1,14 +1,16 @@
 """The order in which domains and nodes are tried for a placement request, best candidates first."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from understudy.decide.fit import preference, soft_taints
 from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
 from understudy.decide.placement.seat_search import SeatSearch
+from understudy.decide.prices import price_order
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Shape, TopologyMode
+from understudy.model.nodes import CapacityPolicy
 
 SCORED_DOMAINS = 256  # at most so many domains are scored for the best fit; more are tried in a fixed order
 
@@ -24,6 +26,8 @@ def domain_order(search: SeatSearch, request: PlacementRequest, part: IslandRequ
         homes = [] if search.has_no_previous_seats else [search.previous_seat(m) for m in part.members]
         near = [label for n in (*homes, *request.near) if n and (label := _domain_value(proposal, n, key)) is not None]
         values = dict.fromkeys(chain(near, _unpinned_domains(search, request, part)))
+        if search.limit.on_demand_first:
+            values = sorted(values, key=lambda value: _spot_share(proposal, key, value))
     for value in values:
         closed = (key, value) in search.claims or why_domain_closed(search, part, value) is not None
         if not closed and proposal.could_hold(key, value, part.members):
@@ -36,13 +40,30 @@ def _unpinned_domains(search: SeatSearch, request: PlacementRequest, part: Islan
     proposal = search.proposal
     if topology.mode is TopologyMode.EXCLUSIVE:
         vacant_domains = list(proposal.vacant_domains(topology.key))
+        _sort_by_capacity(proposal, part, vacant_domains)
         if proposal.spares:  # for repairs spare domains come first, for borrowers last
             vacant_domains.sort(key=lambda value: _is_spare(proposal, topology.key, value) is not request.repairing)
         return _warm_first(proposal, request, topology.key, vacant_domains)
     values = sorted(proposal.snapshot.domains[topology.key])
     if len(values) <= SCORED_DOMAINS:
         values.sort(key=lambda value: _spare_capacity(search, part, value))
+    _sort_by_capacity(proposal, part, values)
     return _warm_first(proposal, request, topology.key, values)
+
+
+def _sort_by_capacity(proposal: Proposal, part: IslandRequest, values: list[str]) -> None:
+    """Cheap domains first; before that, spot domains for pods that prefer them. The sorts are stable."""
+    assert part.island.topology is not None
+    key = part.island.topology.key
+    if proposal.policy.prices:
+        values.sort(key=lambda value: proposal.domain_price(key, value))
+    if len(proposal.snapshot.spot) and part.members[0].shape.capacity is CapacityPolicy.PREFER_SPOT:
+        values.sort(key=lambda value: -_spot_share(proposal, key, value))
+
+
+def _spot_share(proposal: Proposal, key: str, value: str) -> float:
+    nodes = proposal.domain(key, value)
+    return sum(name in proposal.snapshot.spot for name in nodes) / max(1, len(nodes))
 
 
 def _warm_first(proposal: Proposal, request: PlacementRequest, key: str, values: list[str]) -> list[str]:
@@ -107,7 +128,22 @@ def domain_nodes(search: SeatSearch, part: IslandRequest, value: str) -> list[st
         cold = search.repairing and name not in proposal.spares
         return (name not in warm, cold, proposal.avoided(name), -wanted, level, name)
 
-    return sorted(proposal.domain(part.island.topology.key, value), key=order)
+    names = sorted(proposal.domain(part.island.topology.key, value), key=order)
+    return _by_capacity(search, shape, names, order)
+
+
+def _by_capacity(
+    search: SeatSearch, shape: Shape, names: list[str], order: Callable[[str], tuple[bool, bool, bool, int, int, str]]
+) -> list[str]:
+    """The nodes of a domain, which are in this order, by kind of capacity and price as far as these matter: after warm
+    understudies, spares and preferences of the pod. The sorts are stable."""
+    proposal, spot = search.proposal, search.proposal.snapshot.spot
+    if proposal.policy.prices:
+        prices = {name: price_order(proposal.snapshot.nodes[name].node, proposal.policy) for name in names}
+        names = sorted(names, key=lambda name: (*order(name)[:4], prices[name]))
+    if len(spot) and shape.capacity is CapacityPolicy.PREFER_SPOT:
+        names = sorted(names, key=lambda name: (*order(name)[:2], order(name)[3], name not in spot))
+    return sorted(names, key=lambda name: name in spot) if search.limit.on_demand_first else names
 
 
 def nodes_of_fewest_domains(search: SeatSearch, part: IslandRequest) -> Iterator[str]:
@@ -116,9 +152,14 @@ def nodes_of_fewest_domains(search: SeatSearch, part: IslandRequest) -> Iterator
     wanted = len(part.members)
     infos = {v: _spare_capacity(search, part, v) for v in sorted(search.proposal.snapshot.domains[topology.key])}
 
-    def order(value: str) -> tuple[bool, bool, int, str]:
+    values = list(infos)
+    _sort_by_capacity(search.proposal, part, values)
+    liking = {value: place for place, value in enumerate(values)} if values != list(infos) else {}
+
+    def order(value: str) -> tuple[bool, bool, int, int, str]:
         enough = infos[value] >= wanted
-        return (value != part.pinned, not enough, infos[value] if enough else -infos[value], value)
+        like = liking.get(value, 0) if enough else 0
+        return (value != part.pinned, not enough, like, infos[value] if enough else -infos[value], value)
 
     for value in sorted(infos, key=order):
         if infos[value]:
@@ -143,7 +184,9 @@ def node_order(search: SeatSearch, request: PlacementRequest, shape: Shape) -> I
     if request.repairing and proposal.warm:
         names = chain(proposal.warm.get(request.gang.key, ()), names)
     if shape.preferred or shape.preferred_affinity or shape.spreads:
-        return sorted(dict.fromkeys(names), key=lambda name: _soft_penalty(search, shape, name))  # the sort is stable
+        names = sorted(dict.fromkeys(names), key=lambda name: _soft_penalty(search, shape, name))  # the sort is stable
+    if search.limit.on_demand_first:
+        return sorted(dict.fromkeys(names), key=lambda name: name in proposal.snapshot.spot)
     return names
 
 

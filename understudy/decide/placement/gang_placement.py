@@ -10,7 +10,8 @@ import msgspec
 
 from understudy.decide.order import hardest_first
 from understudy.decide.placement.candidate_order import domain_nodes, domain_order, node_order, nodes_of_fewest_domains
-from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.capacity_limits import capacity_limits
+from understudy.decide.placement.placement_request import CapacityLimit, IslandRequest, PlacementRequest
 from understudy.decide.placement.seat_search import NodeOrder, SeatSearch, only_nodes
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Island, TopologyMode
@@ -18,8 +19,15 @@ from understudy.model.gangs import Island, TopologyMode
 
 def find_seats(proposal: Proposal, request: PlacementRequest) -> dict[str, str] | None:
     """Seats for every member of the request, or None."""
-    seeking = request.taking.union(m.name for part in request.parts for m in part.members)
-    search = SeatSearch(proposal, request.gang, request.hypothesis, request.repairing, seeking)
+    for limit in capacity_limits(proposal, request):
+        if (seats := _seats_under(proposal, request, limit)) is not None:
+            return seats
+    return None
+
+
+def _seats_under(proposal: Proposal, request: PlacementRequest, limit: CapacityLimit) -> dict[str, str] | None:
+    search = SeatSearch(proposal, request.gang, request.hypothesis, request.repairing, request.seeking)
+    search.limit = limit
     bound = sorted((p for p in request.parts if p.bound), key=_most_constrained)
     soft = [p for p in request.parts if not p.bound and p.island.topology is not None]
     loose = tuple(m for p in request.parts if p.island.topology is None for m in p.members)
@@ -59,7 +67,7 @@ def _in_domains(
     if not parts:
         yield
         return
-    part, rest = parts[0], parts[1:]
+    part, rest, limit = parts[0], parts[1:], search.limit
     values = list(domain_order(search, request, part))
     if after is not None and after in values:
         values = values[values.index(after) + 1 :]
@@ -70,7 +78,8 @@ def _in_domains(
             return
         search.steps -= 1
         nodes = only_nodes(domain_nodes(search, part, value))
-        for _ in search.seatings(part.island, part.members, nodes, not part.exclusive and (shared or bool(rest))):
+        competing = (not part.exclusive or limit.spot_seats is not None) and (shared or bool(rest))
+        for _ in search.seatings(part.island, part.members, nodes, competing):
             claim = _claim(search, part, value)
             yield from _in_domains(search, request, rest, shared, value if alike else None)
             if claim is not None:

@@ -7,6 +7,7 @@ import msgspec
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Island, Member, TopologyMode
 from understudy.model.node_info import Seat
+from understudy.model.nodes import Capacity
 
 
 class Hypothesis(msgspec.Struct, frozen=True):
@@ -27,6 +28,26 @@ class Hypothesis(msgspec.Struct, frozen=True):
 
 
 NO_HYPOTHESIS = Hypothesis()
+
+
+class CapacityLimit(msgspec.Struct, frozen=True):
+    """What a gang's rules about spot capacity leave to the members of one request."""
+
+    kind: Capacity | None = None  # the only kind of node allowed
+    spot_seats: int | None = None  # at most so many seats on spot nodes
+    on_demand_first: bool = False  # spot nodes are tried last
+
+    def why_not(self, is_spot: bool, taken: int) -> str | None:
+        """Why a node is closed once so many seats on spot nodes are `taken`."""
+        if self.kind is not None and is_spot is not (self.kind is Capacity.SPOT):
+            there = Capacity.SPOT if is_spot else Capacity.ON_DEMAND
+            return f"is {there}, and the rules of the gang leave only {self.kind} capacity"
+        if is_spot and self.spot_seats is not None and taken >= self.spot_seats:
+            return "is spot, and no more of its members may sit on spot"
+        return None
+
+
+NO_LIMIT = CapacityLimit()
 
 
 class IslandRequest(msgspec.Struct, frozen=True):
@@ -54,6 +75,12 @@ class PlacementRequest(msgspec.Struct, frozen=True):
     repairing: bool = False
     near: tuple[str, ...] = ()  # nodes to try first: those that the hypothesis frees, and those near lost seats
     taking: frozenset[str] = frozenset()  # other members of the gang whose held seats it may use
+    limit: CapacityLimit = NO_LIMIT
+
+    @property
+    def seeking(self) -> frozenset[str]:
+        """The members to be seated, and those whose held seats may be used."""
+        return self.taking.union(m.name for part in self.parts for m in part.members)
 
     def under(self, hypothesis: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
         return msgspec.structs.replace(self, hypothesis=hypothesis, near=tuple(dict.fromkeys(near)))

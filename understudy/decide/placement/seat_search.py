@@ -14,11 +14,12 @@ import msgspec
 from understudy.decide.fit import capacity, ports_clash
 from understudy.decide.holds import HeldSeat
 from understudy.decide.order import hardest_first
-from understudy.decide.placement.placement_request import NO_HYPOTHESIS, Hypothesis
+from understudy.decide.placement.placement_request import NO_HYPOTHESIS, NO_LIMIT, Hypothesis
 from understudy.decide.placement.pod_affinity import PodAffinity
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import NodeInfo, seats_of
+from understudy.model.nodes import CapacityPolicy
 
 SEARCHED_NODES = 64  # of the best nodes, how many the exact search tries
 SEARCHED_MEMBERS = 32  # the exact search is for at most so many members
@@ -63,6 +64,8 @@ class SeatSearch:
         self.repairing = repairing
         self.seats: dict[str, str] = {}
         self.claims: dict[tuple[str, str], str] = {}  # exclusive domains that this search has given to islands
+        self.limit = NO_LIMIT  # set it before the first seat is taken
+        self.spot_taken = 0  # seats on spot nodes, counted under a limit
         self.steps = proposal.policy.search_steps
         promised = [seat for seat in proposal.promised(gang) if seat.gang not in hypothesis.gangs]
         self.pod_affinity = PodAffinity(proposal.snapshot, gang, hypothesis.frees, promised)
@@ -97,6 +100,8 @@ class SeatSearch:
             why = self._owned_by_another(island, name)
         if why is None and self.claims:
             why = self._claimed(island, name)
+        if why is None and self.limit is not NO_LIMIT:
+            why = self.limit.why_not(name in self.proposal.snapshot.spot, self.spot_taken)
         return why
 
     def _is_for_another_of_ours(self, held: HeldSeat) -> bool:
@@ -192,6 +197,8 @@ class SeatSearch:
             if ports_clash(shape, free_space.ports):
                 return 0
             limit = min(limit, 1)
+        if self.limit.spot_seats is not None and name in self.proposal.snapshot.spot:
+            limit = min(limit, self.limit.spot_seats - self.spot_taken)
         return capacity(shape, free_space.free, limit)
 
     def take(self, member: Member, name: str) -> None:
@@ -199,11 +206,15 @@ class SeatSearch:
         _give(free_space.free, member.shape, -1)
         free_space.ports.extend(member.shape.host_ports)
         self.seats[member.name] = name
+        if self.limit is not NO_LIMIT:
+            self.spot_taken += name in self.proposal.snapshot.spot
         if self.inter_pod:
             self.pod_affinity.seated[member.name] = (member, self.proposal.snapshot.nodes[name].node)
 
     def untake(self, member: Member) -> None:
         name = self.seats.pop(member.name)
+        if self.limit is not NO_LIMIT:
+            self.spot_taken -= name in self.proposal.snapshot.spot
         self.pod_affinity.seated.pop(member.name, None)
         free_space = self.free_space(name)
         _give(free_space.free, member.shape, 1)
@@ -275,8 +286,15 @@ class SeatSearch:
 
     def previous_seat(self, member: Member) -> str:
         """The node where a seat is held for the member, else its last node; '' where neither is known."""
-        previous_seat = self._wanted.get(member.name) or member.last_node
+        previous_seat = self._wanted.get(member.name) or self._last_node(member)
         return previous_seat if previous_seat and previous_seat in self.proposal.snapshot.nodes else ""
+
+    def _last_node(self, member: Member) -> str:
+        """A pod that prefers spot capacity does not return to an on-demand node only because it sat there last."""
+        spot = self.proposal.snapshot.spot
+        if not len(spot) or member.last_node in spot or member.shape.capacity is not CapacityPolicy.PREFER_SPOT:
+            return member.last_node
+        return ""
 
     def _clear(self, members: Sequence[Member]) -> None:
         for member in reversed(members):

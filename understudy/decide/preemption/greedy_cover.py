@@ -7,16 +7,17 @@ are considered, since the highest priority among the victims counts before their
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import msgspec
 
-from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest
+from understudy.decide.placement.capacity_limits import capacity_limits
+from understudy.decide.placement.placement_request import NO_LIMIT, Hypothesis, IslandRequest, PlacementRequest
 from understudy.decide.placement.seat_search import SeatSearch, only_nodes
 from understudy.decide.preemption.partial_cover import Candidate, PartialCover
 from understudy.decide.preemption.preemption_candidates import DomainCandidates, NodeCandidates
-from understudy.decide.preemption.victim_costs import VictimCosts
+from understudy.decide.preemption.victim_costs import VictimClass, VictimCosts
 from understudy.model.gangs import Member
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which is taken first
@@ -32,6 +33,16 @@ class VictimCover(msgspec.Struct, frozen=True):
 def cheap_covers(request: PlacementRequest, costs: VictimCosts, pieces: Pieces) -> Iterator[VictimCover]:
     """Sets of victims that should make room, besides the surplus in `pieces`."""
     classes = costs.classify(costs.candidates())
+    for limit in capacity_limits(costs.proposal, request):
+        if limit.on_demand_first:
+            continue  # the order of nodes makes no difference to a cover
+        limited = request if limit is NO_LIMIT else msgspec.structs.replace(request, limit=limit)
+        yield from _covers_under(limited, costs, pieces, classes)
+
+
+def _covers_under(
+    request: PlacementRequest, costs: VictimCosts, pieces: Pieces, classes: Mapping[VictimClass, Sequence[str]]
+) -> Iterator[VictimCover]:
     ordered = sorted(classes)
 
     def covers(count: int) -> list[VictimCover]:
@@ -89,6 +100,8 @@ def _take_domain(cover: PartialCover, part: IslandRequest, candidates: DomainCan
             cover.seats[member.name] = node
             if not part.exclusive:
                 cover.used[node].append(member)
+            else:
+                cover.alone_on_spot += node in cover.proposal.snapshot.spot
         candidates.reprice(candidate.blockers)
         return True
     return False
@@ -96,7 +109,9 @@ def _take_domain(cover: PartialCover, part: IslandRequest, candidates: DomainCan
 
 def _seats_alone(cover: PartialCover, part: IslandRequest, candidate: Candidate) -> list[str] | None:
     """Where an exclusive island sits in the domain: the same for equal islands and for every cover."""
-    memo = (part.island.topology, tuple(id(m.shape) for m in part.members), candidate.name)
+    if cover.limit.spot_seats is not None:
+        return _seats_in(cover, part, candidate)  # depends on the seats that the cover has taken
+    memo = (part.island.topology, tuple(id(m.shape) for m in part.members), candidate.name, cover.limit.kind)
     seatable = cover.costs.seatable
     if memo not in seatable:
         seatable[memo] = _seats_in(cover, part, candidate)
@@ -109,6 +124,8 @@ def _seats_in(cover: PartialCover, part: IslandRequest, candidate: Candidate) ->
     hypothesis = Hypothesis(frozenset(cover.chosen | candidate.blockers), cover.pieces, leaving=True)
     search = SeatSearch(cover.proposal, cover.request.gang, hypothesis, cover.request.repairing)
     nodes = cover.proposal.domain(part.island.topology.key, candidate.name)
+    if cover.limit is not NO_LIMIT:
+        search.limit, search.spot_taken = cover.limit, cover.spot_taken(besides=nodes)
     for name in nodes:
         for member in cover.used.get(name, ()):
             search.take(member, name)

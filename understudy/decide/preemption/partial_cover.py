@@ -11,7 +11,7 @@ import msgspec
 
 from understudy.decide.fit import ports_clash
 from understudy.decide.holds import HeldSeat
-from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.placement_request import NO_LIMIT, IslandRequest, PlacementRequest
 from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.model.gangs import Member
 from understudy.model.node_info import NodeInfo, Seat
@@ -45,6 +45,8 @@ class PartialCover:
         self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
         self.domains: set[tuple[str, str]] = set()  # exclusive domains it has taken
         self.seats: dict[str, str] = {}  # of members of exclusive islands
+        self.limit = request.limit
+        self.alone_on_spot = 0  # seats of exclusive islands on spot nodes; those of others are in `used`
         self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "PartialCover":
@@ -52,6 +54,7 @@ class PartialCover:
         twin.chosen = set(self.chosen)
         twin.used = defaultdict(list, {name: list(members) for name, members in self.used.items()})
         twin.domains = set(self.domains)
+        twin.alone_on_spot = self.alone_on_spot
         return twin
 
     def take(self, candidate: Candidate) -> None:
@@ -80,6 +83,8 @@ class PartialCover:
             return None
         if self.proposal.spares and self.proposal.kept_as_spare(self.request.gang, name, self.request.repairing):
             return None
+        if self.limit is not NO_LIMIT and self._is_beyond_limit(name):
+            return None
         info = self.proposal.snapshot.nodes[name]
         must = self._owners(info)
         if must is None:
@@ -96,6 +101,15 @@ class PartialCover:
                 return None
         missing = self._missing(member, info, len(staying) < len(info.seats) or bool(must), must)
         return must if not missing else self._with_cheapest_victims(missing, [*staying, *self._reserved(name)], must)
+
+    def _is_beyond_limit(self, name: str) -> bool:
+        return self.limit.why_not(name in self.proposal.snapshot.spot, self.spot_taken()) is not None
+
+    def spot_taken(self, besides: Sequence[str] = ()) -> int:
+        """How many seats on spot nodes it has taken, without those on some nodes."""
+        counted = self.proposal.snapshot.spot
+        elsewhere = (len(there) for node, there in self.used.items() if node in counted and node not in besides)
+        return self.alone_on_spot + sum(elsewhere)
 
     def _reserved(self, name: str) -> list[Seat]:
         """Reserved seats of gangs that are no victims."""

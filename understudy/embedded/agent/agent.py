@@ -18,6 +18,7 @@ from understudy.embedded.agent.containers.machine import machine_for
 from understudy.embedded.agent.containers.runtimes import PROCESS
 from understudy.embedded.agent.network.pod_dns import NamedService, PodNames
 from understudy.embedded.agent.nodes.disk_pressure import DiskPressureMonitor, free_bytes
+from understudy.embedded.agent.nodes.node_notices import notice_parts
 from understudy.embedded.agent.nodes.node_processes import EAGER_NODES, NodeProcesses
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
 from understudy.embedded.agent.pods.dependencies import PodDependencies, pod_dependencies
@@ -96,6 +97,7 @@ class Agent:
                 group.create_task(self._watch_disk(registry.names)),
                 group.create_task(_rewrite_hosts_files(names)),
                 *([group.create_task(deps.pythons.run())] if deps.pythons is not None else []),
+                *(group.create_task(part) for part in notice_parts(self._cluster, registry.documents)),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, pod_manager.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _service_changed(change, names))),

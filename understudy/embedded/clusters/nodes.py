@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.embedded.cluster_folder import NOTICES_FROM
 from understudy.embedded.clusters.machine import Machine
 from understudy.embedded.clusters.pools import BadPool, Pool, Taint, check_pools, parse_taint
 
@@ -72,6 +73,9 @@ def _node(pool: Pool, number: int, machine: Machine) -> dict[str, Any]:
     document = _document(name, _address(pool, number, name, machine), labels | dict(pool.labels), capacity)
     if taints := [*_spot_taints(pool), *map(parse_taint, pool.taints)]:
         document["spec"] = {"taints": [msgspec.to_builtins(taint) for taint in taints]}
+    if pool.notices is not None:
+        origin = f"{pool.notices.source} {pool.notices.endpoint}".strip()
+        document["metadata"]["annotations"] = {NOTICES_FROM: origin}
     return document
 
 

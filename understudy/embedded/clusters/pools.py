@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from understudy.model.quantity import parse_quantity
+from understudy.node_agent.notices.metadata_server import BadAddress, MetadataServer
+from understudy.node_agent.notices.sources import CLOUDS
 
 MOST_NODES = 10_000
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -37,6 +39,13 @@ class Taint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     value: str = ""
 
 
+class Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose notices the agent follows for the nodes of a pool."""
+
+    source: str
+    endpoint: str = ""  # of another metadata server than the cloud's own, such as a stand-in
+
+
 class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     name: str
     count: int | None = None  # else as many as there are names, else one
@@ -49,6 +58,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     taints: tuple[Taint | str, ...] = ()
     topology: Topology | None = None
     spot: bool | Literal["azure", "gke", "aws", "karpenter"] = False
+    notices: Notices | None = None
     spare: bool | Literal["keep"] = False
     role: str = ""
     names: tuple[str, ...] = ()
@@ -106,6 +116,8 @@ def _problems(pool: Pool) -> Iterator[tuple[str, str]]:
     yield from _wrong_taints(pool)
     if pool.topology is not None:
         yield from _wrong_topology(pool, pool.topology)
+    if pool.notices is not None:
+        yield from _wrong_notices(pool.notices)
     yield from _wrong_names(pool)
 
 
@@ -169,6 +181,16 @@ def _wrong_topology(pool: Pool, topology: Topology) -> Iterator[tuple[str, str]]
     for index, name in enumerate(topology.names):
         if not is_dns_name(name) or not is_label_value(name):
             yield f"topology.names[{index}]", f"{name!r} is no name; use lower-case letters, digits and dashes"
+
+
+def _wrong_notices(notices: Notices) -> Iterator[tuple[str, str]]:
+    if notices.source not in CLOUDS:
+        yield "notices.source", f"{notices.source!r} is no cloud whose notices are known; write {', '.join(CLOUDS)}"
+    if notices.endpoint:
+        try:
+            MetadataServer(notices.endpoint)
+        except BadAddress as error:
+            yield "notices.endpoint", str(error)
 
 
 def _wrong_names(pool: Pool) -> Iterator[tuple[str, str]]:

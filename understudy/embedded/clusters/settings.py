@@ -145,6 +145,7 @@ def _is_local(node: Mapping[str, Any]) -> bool:
 def _chosen_fields(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     """The parts of nodes that the user chooses; the rest changes with the machine."""
     return [
-        (node["metadata"]["name"], node["metadata"]["labels"], node.get("spec"), node["status"]["capacity"])
+        (meta["name"], meta["labels"], meta.get("annotations"), node.get("spec"), node["status"]["capacity"])
         for node in nodes
+        for meta in [node["metadata"]]
     ]

@@ -6,10 +6,12 @@ import msgspec
 
 from understudy.kinds.annotations import JobAnnotations
 from understudy.kinds.context import Context, PodPriority
+from understudy.kinds.gangs.capacity import CapacityDefaults, give_capacity
 from understudy.kinds.gangs.slots import GangSlot, SlotsByIsland, fill_members, free_roles, slots_of
 from understudy.kinds.observed_pod import ObservedPod, PodState
 from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.model.gangs import Gang, Island, Member, Suspension
+from understudy.model.nodes import CapacityPolicy
 from understudy.objects.pods import DEFAULT_SCHEDULER
 
 
@@ -44,6 +46,9 @@ def assemble_gang(
     fill_members(islands, topologies, head.namespace, context)
     _remember_seats(islands, pods, head.notes)
     priority = _priority(head, live or pods, roles or outline.roles, context)
+    default = context.default_capacity(priority.priority) if context.default_capacity else CapacityPolicy.ANY
+    give_capacity(_all(islands), CapacityDefaults(head.title, head.notes, default), context)
+    spot_limit = head.notes.max_spot_members
     return Gang(
         key=f"{head.kind}/{head.namespace}/{head.name}",
         kind=head.kind,
@@ -70,7 +75,22 @@ def assemble_gang(
         preempted_for_it=head.notes.preempted_for_it,
         failures=head.notes.failures,
         stalls=head.notes.stalls,
+        max_spot_members=spot_limit.of(sum(map(len, islands.values()))) if spot_limit is not None else None,
+        one_capacity_kind=head.notes.one_capacity_kind,
+        preemption_delay=head.notes.preemption_delay,
+        unseated_since=_unseated_since(head, islands),
     )
+
+
+def _unseated_since(head: GangHead, islands: SlotsByIsland) -> float:
+    """Since when it waits. Of a running gang whose repairs may be delayed: when its newest pod without a seat was made,
+    0 without such a pod."""
+    if head.notes.preemption_delay is not None:
+        pods = [place.sighting for place in _all(islands) if place.sighting is not None]
+        if any(pod.member.node for pod in pods):
+            return max((pod.created for pod in pods if not pod.member.node), default=0.0)
+    queued = head.queued_at if head.notes.queued_at is None else head.notes.queued_at
+    return max(queued, head.notes.unseated_at or 0.0)
 
 
 def _leaving_if_suspended(pods: Sequence[ObservedPod], outline: GangOutline) -> Iterable[ObservedPod]:

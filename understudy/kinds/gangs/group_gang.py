@@ -42,6 +42,11 @@ def _notes(definition: GroupDefinition, first: ObservedPod, seen: Sequence[Obser
         on_preemption=max(wishes.on_preemption, own.on_preemption, key=lambda wish: wish != "requeue"),
         checkpoint_at=wishes.checkpoint_at or own.checkpoint_at,
         last_seats=tuple(sorted(seats.items())),
+        capacity=wishes.capacity or own.capacity,
+        critical_members=wishes.critical_members or own.critical_members,
+        max_spot_members=wishes.max_spot_members or own.max_spot_members,
+        one_capacity_kind=wishes.one_capacity_kind or own.one_capacity_kind,
+        preemption_delay=own.preemption_delay if wishes.preemption_delay is None else wishes.preemption_delay,
     )
 
 

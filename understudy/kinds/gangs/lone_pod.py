@@ -2,13 +2,15 @@
 
 import msgspec
 
-from understudy.kinds.annotations import NO_ANNOTATIONS, read_annotations
+from understudy.kinds.annotations import CAPACITY, NO_ANNOTATIONS, read_annotations, read_capacity
 from understudy.kinds.context import Context
 from understudy.kinds.gangs.assembly import GangHead, assemble_gang
+from understudy.kinds.gangs.capacity import with_capacity
 from understudy.kinds.observed_pod import observe_pod
 from understudy.kinds.outline import GangOutline
 from understudy.kinds.ownership import GangRef
 from understudy.model.gangs import Gang, Island, Member
+from understudy.model.nodes import CapacityPolicy
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
@@ -38,6 +40,8 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
     node = spec.node_name
     shape = context.shapes.of(spec, meta.namespace, meta.name, meta.labels)
     member = Member(meta.name, shape, meta.labels, node, place=ref.slot)
+    if context.default_capacity is not None or CAPACITY in meta.annotations:
+        member = with_capacity(member, _capacity(pod, priority.priority, context), context)
     nominated = status.nominated_node_name
     return Gang(
         ref.key,
@@ -54,7 +58,14 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
         gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),
         started_at=seconds(status.start_time) if node else None,
         holds=((meta.name, nominated),) if nominated and not node else (),
+        unseated_since=queued_at,
     )
+
+
+def _capacity(pod: Pod, priority: int, context: Context) -> CapacityPolicy:
+    if CAPACITY in pod.metadata.annotations:
+        return read_capacity(pod.metadata.annotations, pod.title)
+    return context.default_capacity(priority) if context.default_capacity is not None else CapacityPolicy.ANY
 
 
 def is_unchanged(pod: Pod, known: Pod) -> bool:

@@ -15,6 +15,7 @@ from understudy.simulate.api_server import Version
 from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.kubelet import accelerators_of
+from understudy.simulate.scenario import JobPlan, NodePlan
 from understudy.simulate.workloads import JOB_LABEL, GangState, MemberSlot
 
 ORDER = "nothing less important runs where something more important fits and waits"
@@ -75,43 +76,42 @@ class PriorityOrder:
 
     def _fits(self, gang: GangState, occupants: list[Occupant]) -> bool:
         """Whether all members have seats beside these, in some way."""
-        free = {name: plan.accelerators for name, plan in self._usable.items()}
+        free = {name: plan.accelerators for name, plan in self._usable.items() if _is_of_kind(gang.plan, plan)}
         for one in occupants:
             if one.node in free:
                 free[one.node] -= one.accelerators
         slots = sorted(gang.slots.values(), key=lambda slot: (slot.island, -slot.accelerators))
-        return self._seat(gang, slots[: gang.needed] if gang.elastic else slots, free, {}, occupants)
+        return self._seat(Attempt(gang, occupants, free), slots[: gang.needed] if gang.elastic else slots, {}, ())
 
     def _seat(
-        self,
-        gang: GangState,
-        slots: list[MemberSlot],
-        free: dict[str, int],
-        domains: dict[str, str],
-        occupants: list[Occupant],
+        self, attempt: "Attempt", slots: list[MemberSlot], domains: dict[str, str], taken: tuple[str, ...]
     ) -> bool:
-        """Backtracks over members in order; `domains` has the slice of each island that began."""
+        """Backtracks over members in order; `domains` has the slice of each island that began, `taken` the seats."""
         if not slots:
             return True
-        slot, rest = slots[0], slots[1:]
-        alike = {(self._usable[node].slice, free[node]): node for node in sorted(free, reverse=True)}
+        slot, rest, free = slots[0], slots[1:], attempt.free
+        nodes = self._usable
+        alike = {(nodes[node].slice, nodes[node].spot, free[node]): node for node in sorted(free, reverse=True)}
         for node in sorted(alike.values()):
-            if free[node] < slot.accelerators or not self._joins(gang, slot, node, domains, occupants):
+            if free[node] < slot.accelerators or not self._joins(attempt, slot, node, domains):
                 continue
-            place = self._usable[node].slice
-            began = gang.plan.topology and slot.island not in domains
+            if self._breaks_mix(attempt.gang.plan, (*taken, node)):
+                continue
+            began = attempt.gang.plan.topology and slot.island not in domains
             free[node] -= slot.accelerators
-            if self._seat(gang, rest, free, {**domains, slot.island: place} if began else domains, occupants):
+            islands = {**domains, slot.island: nodes[node].slice} if began else domains
+            if self._seat(attempt, rest, islands, (*taken, node)):
                 return True
             free[node] += slot.accelerators
         return False
 
-    def _joins(
-        self, gang: GangState, slot: MemberSlot, node: str, domains: dict[str, str], occupants: list[Occupant]
-    ) -> bool:
-        place = self._usable[node].slice
-        kubelets = self._cluster.kubelets
-        neighbours = [one for one in occupants if one.node in kubelets and kubelets[one.node].plan.slice == place]
+    def _breaks_mix(self, plan: JobPlan, taken: tuple[str, ...]) -> bool:
+        on_spot = sum(self._usable[node].spot for node in taken)
+        return (plan.one_kind and 0 < on_spot < len(taken)) or 0 <= plan.max_spot < on_spot
+
+    def _joins(self, attempt: "Attempt", slot: MemberSlot, node: str, domains: dict[str, str]) -> bool:
+        gang, place, kubelets = attempt.gang, self._usable[node].slice, self._cluster.kubelets
+        neighbours = [o for o in attempt.occupants if o.node in kubelets and kubelets[o.node].plan.slice == place]
         if any(one.gang.plan.topology == "exclusive" and one.gang is not gang for one in neighbours):
             return False
         if not gang.plan.topology:
@@ -123,3 +123,15 @@ class PriorityOrder:
         whole = all(name in self._usable for name, one in kubelets.items() if one.plan.slice == place)
         alone = not any(other == place for island, other in domains.items() if island != slot.island)
         return whole and alone and not neighbours
+
+
+class Attempt(msgspec.Struct):
+    """One search for seats: the gang, what is there, and what is left on each node."""
+
+    gang: GangState
+    occupants: list[Occupant]
+    free: dict[str, int]
+
+
+def _is_of_kind(job: JobPlan, node: NodePlan) -> bool:
+    return job.capacity not in ("spot", "on-demand") or node.spot is (job.capacity == "spot")

@@ -22,6 +22,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{- define "understudy.nodeAgentSelector" -}}
+app.kubernetes.io/name: understudy-node-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "understudy.nodeAgentLabels" -}}
+{{ include "understudy.nodeAgentSelector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
 {{- define "understudy.settings" -}}
 {{ toYaml .Values.settings }}
 {{- end -}}

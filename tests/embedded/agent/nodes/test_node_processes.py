@@ -153,6 +153,56 @@ def test_no_pod_starts_while_a_process_of_its_name_lives(tmp_path: Path, how: ag
     run_scenario(tmp_path, scenario, nodes=TWO)
 
 
+SHOW_DEVICE = "echo device $$CUDA_VISIBLE_DEVICES."
+
+
+def one_device(script: str) -> dict[str, Any]:
+    limits = {"limits": {"nvidia.com/gpu": "1"}}
+    return {"containers": [{"name": "main", "command": ["sh", "-c", script], "resources": limits}]}
+
+
+@pytest.mark.parametrize("how", ["freeze", "kill"])
+def test_a_pod_that_starts_again_on_a_recovered_node_still_has_its_device_to_itself(
+    tmp_path: Path, how: agent_protocol.Failure
+) -> None:
+    async def scenario(world: AgentWorld) -> None:
+        first = await world.run_pod("first", **one_device(f"{SHOW_DEVICE}; exec sleep 1000"), restartPolicy="Always")
+        assert "device 0." in await world.logged(first, "\n")
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, how))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
+        await world.cluster.until(lambda: state(world.cluster.pod("first"))["restartCount"] == 1)
+        await world.cluster.until(lambda: "running" in state(world.cluster.pod("first"))["state"])
+        second = await world.run_pod("second", **one_device(SHOW_DEVICE))
+        await world.phase("second", "Succeeded")
+        assert "device 1." in await world.log(second)
+
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "2"}),))
+
+
+@pytest.mark.parametrize("ending", ["fails", "is failed by a controller", "is deleted"])
+def test_the_device_of_a_pod_that_ended_with_its_node_is_free_when_the_node_is_back(
+    tmp_path: Path, ending: str
+) -> None:
+    async def scenario(world: AgentWorld) -> None:
+        uid = await world.run_pod("first", **one_device("exec sleep 1000"))
+        await world.phase("first", "Running")
+        shim = container(world, uid).shim
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "kill"))
+        if ending == "is deleted":
+            await world.cluster.erase(Ref(PODS, "default", "first"))
+        elif ending == "is failed by a controller":
+            await eventually_async(lambda: dead([shim]))
+            await world.run_pod("other", nodeName=OTHER)
+            await several_beats(world)  # the agent has put away what it may by now
+            await world.cluster.patch(Ref(PODS, "default", "first"), {"status": {"phase": "Failed"}}, sub="status")
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
+        second = await world.run_pod("second", **one_device(SHOW_DEVICE))
+        await world.phase("second", "Succeeded")
+        assert "device 0." in await world.log(second)
+
+    run_scenario(tmp_path, scenario, nodes=(node(**{"nvidia.com/gpu": "1"}), node(OTHER)))
+
+
 def test_an_unplugged_node_renews_no_lease_and_its_processes_run_on(tmp_path: Path) -> None:
     async def scenario(world: AgentWorld) -> None:
         _, processes = await family(world, "runs")

@@ -181,7 +181,7 @@ def test_an_object_larger_than_can_be_stored_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             body = config_map("huge")
-            body["metadata"]["labels"] = {f"label-{n}": "x" * 60 for n in range(30_000)}
+            body["metadata"]["finalizers"] = [f"example.com/{'x' * 50}-{n}" for n in range(30_000)]
             status = await ask.refused(413, "RequestEntityTooLarge", "POST", CONFIG_MAPS, body)
             assert "at most 1572864 can be stored" in status["message"]
             await ask.refused(404, "NotFound", "GET", f"{CONFIG_MAPS}/huge")

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,10 @@ class NodeRegistry:
     @property
     def names(self) -> frozenset[str]:
         return frozenset(self._documents)
+
+    @property
+    def documents(self) -> Iterable[Mapping[str, Any]]:
+        return self._documents.values()
 
     # Registration
 

@@ -141,10 +141,15 @@ def _hosts(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord
 
 def release_pod(deps: PodDependencies, uid: str) -> None:
     """Releases devices and names once no process of the pod runs. Its address is kept until the pod is deleted."""
-    deps.machine.directory.remove_pod(uid)
-    deps.token_manager.forget(uid)
+    release_names(deps, uid)
     if deps.devices.release(uid):
         deps.on_freed()
+
+
+def release_names(deps: PodDependencies, uid: str) -> None:
+    """Of a pod that died with its node: it keeps its devices, since it may start again there with what it recorded."""
+    deps.machine.directory.remove_pod(uid)
+    deps.token_manager.forget(uid)
 
 
 def forget_pod(deps: PodDependencies, folder: PodFolder, uid: str) -> None:

@@ -65,6 +65,7 @@ class PodWorker:
     def update(self, pod: Pod) -> None:
         self.containers.pod = pod
         if self._released and pod.is_over and not pod.is_going:
+            pod_setup.release_pod(self._deps, self.uid)  # it may have died with its node, and will not start again
             self._detach()  # the API knows that it has ended; it needs a worker again when it is deleted
             self._on_done(self)
         else:
@@ -101,6 +102,11 @@ class PodWorker:
     def freeze(self) -> None:
         """Stops its processes as on a machine that hangs."""
         self.containers.freeze()
+
+    @property
+    def _died_with_node(self) -> bool:
+        """It is still in the API."""
+        return self._node_failed and not self._deleted
 
     @property
     def is_deleted(self) -> bool:
@@ -229,8 +235,9 @@ class PodWorker:
             if self.containers.is_killed:
                 await asyncio.gather(*map(self._deps.sweeper.wait_for, self.containers.uids))
             self._released = True
-            pod_setup.release_pod(self._deps, self.uid)
-        if self._node_failed and not self._deleted:
+            release = pod_setup.release_names if self._died_with_node else pod_setup.release_pod
+            release(self._deps, self.uid)
+        if self._died_with_node:
             return
         if self._deleted or self.pod.is_going:
             if not self._deleted:

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.chaos.invariants import Case, Violation
+from tests.chaos.case import Case, Violation
 
 AROUND = 6.0  # seconds
 MOST = 40
 
 
-def with_evidence(case: Case, violation: Violation, start: float) -> Violation:
+def with_timeline(case: Case, violation: Violation, start: float) -> Violation:
     at = violation.at
     if at is None:
         return violation
     nearest = sorted(_lines(case, violation, at, start), key=lambda line: abs(line[0] - at))[:MOST]
     texts = [f"{moment - start:9.3f}  {words}" for moment, words in sorted(nearest)]
-    return msgspec.structs.replace(violation, evidence=(*violation.evidence, *texts))
+    return msgspec.structs.replace(violation, timeline=(*violation.timeline, *texts))
 
 
 def _lines(case: Case, violation: Violation, at: float, start: float) -> Iterator[tuple[float, str]]:

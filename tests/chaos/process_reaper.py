@@ -1,5 +1,5 @@
-"""`python -m tests.chaos.guard FOLDER`: when its input ends, all processes that know the folder are killed and it is
-removed. Its input is a pipe that the run holds; so this happens also when the run is killed."""
+"""`python -m tests.chaos.process_reaper FOLDER`: when its input ends, all processes that know the folder are killed and
+it is removed. Its input is a pipe that the run holds; so this happens also when the run is killed."""
 
 import shutil
 import subprocess

@@ -1,0 +1,1 @@
+"""The health of NVIDIA GPUs, into conditions of the node."""

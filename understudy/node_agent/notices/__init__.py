@@ -1,0 +1,1 @@
+"""What clouds announce about the end of machines, into the notice on the node."""
