@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.control import loop as control_loop
 from understudy.objects.resources import DEFINITIONS, JOBS, PRIORITY_CLASSES
-from understudy.simulate.capacity_invariant import CapacityInvariant
+from understudy.simulate.checks.capacity import CapacityInvariant
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.context import SimulationContext, Violation
 from understudy.simulate.event_injector import EventInjector
