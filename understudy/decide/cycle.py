@@ -124,7 +124,7 @@ def _reason_to_skip(proposal: Proposal, gang: Gang) -> WaitReason | None:
         return wait_reasons.gated(gang)
     if gang.awaits:
         return wait_reasons.incomplete(gang)
-    if any(m.shape.unsupported for m in gang.members()):
+    if any(shape.unsupported for shape in gang.shapes()):
         return wait_reasons.unsupported(gang)
     if gang.leaving:
         return wait_reasons.still_leaving(gang)

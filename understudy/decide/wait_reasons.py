@@ -52,7 +52,10 @@ def incomplete(gang: Gang) -> WaitReason:
 
 
 def unsupported(gang: Gang) -> WaitReason:
-    words = Counter(word for m in gang.members() for word in m.shape.unsupported)
+    words: Counter[str] = Counter()
+    for shape, count in gang.shape_counts():
+        for word in shape.unsupported:
+            words[word] += count
     return WaitReason(
         WaitCode.UNSUPPORTED,
         needs(gang),
