@@ -1,5 +1,5 @@
-"""Large gangs that only wait are formed again at a limited rate, so that a gang of n pods that come or go one by one does
-not cost n formings of n pods.
+"""Large gangs that only wait are formed again at a limited rate: n pods that come or go one by one would otherwise cost
+n formings of n pods.
 
 Until then the snapshot has the gang as it was. It has no seats and no holds, so no other gang depends on it. If a plan
 does anything with it, the loop catches up and plans again before it writes.
@@ -12,7 +12,7 @@ from understudy.model.gangs import Gang
 from understudy.objects.pods import Pod
 
 LARGE = 256  # members; smaller gangs are formed after each change
-PER_MEMBER = 100e-6  # seconds of pause after a forming; about ten times what the forming takes
+PER_MEMBER = 200e-6  # seconds of pause after a forming; about ten times what the forming takes
 
 
 def pause_after_forming(gang: Gang | None) -> float:

@@ -15,7 +15,6 @@ from understudy.model.gangs import Gang
 from understudy.objects.jobs import JobSet, TrainJob, Workload
 from understudy.objects.pods import Pod
 
-
 PodName = tuple[str, str]  # (namespace, name)
 
 

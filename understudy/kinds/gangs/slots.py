@@ -12,7 +12,7 @@ from understudy.kinds.ownership import JOB_KEY
 from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
-class GangSlot(msgspec.Struct):
+class GangSlot(msgspec.Struct, gc=False):
     """One place of an island. `role` and `position` name its template; a pod outside the outline has none."""
 
     slot: str
