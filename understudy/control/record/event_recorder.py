@@ -39,8 +39,8 @@ class EventRateLimiter:
         return taken
 
 
-MAX_CONCURRENT = 16
-PAUSE = 0.02  # between two batches: at most 800 writes a second
+CONCURRENCY = 8  # the other connections are left to urgent writes
+PAUSE = 0.01  # between two batches: at most 800 writes a second
 RETRY = 1.0
 MAX_DELAY = 10.0  # seconds by which urgent writes may delay other writes that are due
 REPEAT_AFTER = 10.0  # seconds between two reasons written on a waiting pod, however often the reason changes
@@ -154,7 +154,7 @@ class EventRecorder:
             self._more.clear()
             now = self._clock.now()
             until = self._priority.due_until(now)
-            due = [key for key, (at, _) in self._waiting.items() if at <= until][:MAX_CONCURRENT]
+            due = [key for key, (at, _) in self._waiting.items() if at <= until][:CONCURRENCY]
             if not due:
                 soonest = min((at for at, _ in self._waiting.values()), default=None)
                 look = None if soonest is None else self._priority.next_look(soonest)
