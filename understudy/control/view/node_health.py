@@ -189,7 +189,9 @@ def announced_end(case: NodeCheck) -> Iterator[HealthFinding]:
     meta = case.node.metadata
     if NOTICE in meta.annotations and (notice := read_notice(meta.annotations, case.node)) is not None:
         told = " ".join(part for part in (notice.source, notice.cause) if part)
-        yield HealthFinding(Health(Verdict.LEAVING, f"notice{f' ({told})' if told else ''}", notice.at, notice.deadline))
+        yield HealthFinding(
+            Health(Verdict.LEAVING, f"notice{f' ({told})' if told else ''}", notice.at, notice.deadline)
+        )
 
 
 def cordon(case: NodeCheck) -> Iterator[HealthFinding]:
