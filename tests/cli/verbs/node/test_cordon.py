@@ -1,6 +1,7 @@
 """`understudy node list`, `cordon`, `uncordon` and `drain` on a cluster that really runs."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.commands import ended, refuses, shows, started, typed
@@ -69,7 +70,14 @@ def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClus
         await shows(cluster, "node", "uncordon", "b")
         [home] = await witness.until("train has a seat", lambda: seats(cluster, "train"))
         assert (await shows(cluster, "node", "drain", home))[-1] == f"node/{home} drained"
-        await witness.until("it moved", lambda: seats(cluster, "train") not in ([home], []))
+
+        def moved() -> list[str]:
+            return [node for node in seats(cluster, "train") if node != home]
+
+        [there] = await witness.until("it moved", moved)
+        told = re.compile(rf"{home} was drained \d+s ago: (train-\S+) moved to {there} as train-\S+\.")
+        assert any(told.fullmatch(line) for line in await shows(cluster, "why", "train"))
+        await witness.until("the eviction is told", lambda: witness.told("Evicted", "Pod", "train"))
 
     shared.play(WITHOUT_SPARE, scenario)
 
