@@ -66,7 +66,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     known = ", ".join(traces.TRACES)
     parser.add_argument("--trace", help=f"{known}, or a file in Bamboo's form (default: bamboo-p3, else synthetic)")
     parser.add_argument("--mode", choices=list(MODES), action="extend", nargs="+", help="default: all")
-    parser.add_argument("--spot", type=int, default=6, help="spot machines of one accelerator (default: 6)")
+    parser.add_argument("--spot", type=int, default=8, help="spot machines of one accelerator (default: 8)")
     parser.add_argument("--on-demand", type=int, default=2, help="machines that stay (default: 2)")
     parser.add_argument("--jobs", type=int, nargs="+", default=[4, 2], help="members of each job (default: 4 2)")
     parser.add_argument("--speed", type=float, default=100.0, help="of the trace (default: 100)")

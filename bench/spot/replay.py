@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import uvloop
@@ -46,16 +47,17 @@ def machines(count: int) -> list[str]:
     return [f"spot-{number}" for number in range(count)]
 
 
+def _pools(setting: Setting) -> list[Pool]:
+    offers: dict[str, Any] = {"cpu": 64, "memory": "256Gi", "accelerators": {ACCELERATOR: 1}}
+    stay = [Pool(name="on-demand", count=setting.on_demand, **offers)] if setting.on_demand else []
+    return [Pool(name="spot", count=len(setting.spot), spot=True, **offers), *stay]
+
+
 def replay(setting: Setting, mode: Mode) -> Outcome:
-    offers = {"cpu": 64, "memory": "256Gi", "accelerators": {ACCELERATOR: 1}}
-    pools = [
-        Pool(name="spot", count=len(setting.spot), spot=True, **offers),  # type: ignore[arg-type]
-        Pool(name="on-demand", count=setting.on_demand, **offers),  # type: ignore[arg-type]
-    ]
     loop = loop_of(mode, setting.speed)
     with (
         tempfile.TemporaryDirectory(prefix="understudy-bench-") as place,
-        bench_cluster.cluster(pools, loop, "bench-spot") as folder,
+        bench_cluster.cluster(_pools(setting), loop, "bench-spot") as folder,
     ):
         return uvloop.run(_played(setting, mode, folder, Path(place)))
 

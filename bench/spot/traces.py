@@ -66,13 +66,13 @@ def read_availability(lines: Iterable[str]) -> list[Churn]:
 
 
 def synthetic(machines: int = 16, hours: float = 12.0, seed: int = 1) -> list[Churn]:
-    """Bursts of evictions, about one in ten minutes and of two machines in the mean; a machine is replaced by another
-    within half an hour."""
+    """Bursts of evictions, about one in twenty minutes and of two machines in the mean; another machine takes the
+    place of a lost one within half an hour."""
     chance = random.Random(seed)
     alive, count = [f"machine-{number}" for number in range(machines)], machines
     found = [Churn(0.0, True, machine) for machine in alive]
     arrivals: list[float] = []
-    now = chance.expovariate(1 / 600)
+    now = chance.expovariate(1 / 1200)
     while now < hours * 3600:
         for at in [at for at in arrivals if at <= now]:
             arrivals.remove(at)
@@ -82,7 +82,7 @@ def synthetic(machines: int = 16, hours: float = 12.0, seed: int = 1) -> list[Ch
         for _ in range(min(len(alive), 1 + min(5, int(chance.expovariate(1 / 1.6))))):
             found.append(Churn(now, False, alive.pop(chance.randrange(len(alive)))))
             arrivals.append(now + chance.uniform(60, 1800))
-        now += chance.expovariate(1 / 600)
+        now += chance.expovariate(1 / 1200)
     return sorted(found)
 
 
