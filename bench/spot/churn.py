@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Literal
 
 import msgspec
@@ -19,7 +20,6 @@ from understudy.ports import PatchForm, Ref, Refused
 
 Act = Literal["notice", "remove", "add"]
 _ORDER: tuple[Act, ...] = ("remove", "add", "notice")
-NOT_FOUND = 404
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class MachineChurn:
             try:
                 await self._client.delete(Ref(NODES, name=machine))
             except Refused as error:
-                if error.code != NOT_FOUND:
+                if error.code != HTTPStatus.NOT_FOUND:
                     raise
 
     async def _members(self, machine: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from understudy.cli.clusters.selection import local_cluster_at
-from understudy.cli.queries.node_states import items
+from understudy.cli.queries.node_states import list_documents
 from understudy.cli.queries.objects import NodeState
 from understudy.client import KubeClient
 from understudy.client.config import Config
@@ -85,7 +85,7 @@ def cluster_time(leases: Sequence[Lease], here: float) -> float:
 async def node_leases(client: KubeClient) -> dict[str, Lease]:
     """Empty if the user may not list leases, or the cluster has none."""
     try:
-        documents = await items(client, LEASES, LEASE_NAMESPACE)
+        documents = await list_documents(client, LEASES, LEASE_NAMESPACE)
     except Refused as error:
         if error.code not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
             raise

@@ -66,14 +66,14 @@ async def _node(client: KubeClient, name: str) -> Document | None:
 
 async def _visible(client: KubeClient) -> list[Document]:
     try:
-        return await items(client, NODES)
+        return await list_documents(client, NODES)
     except Refused as error:
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         return []
 
 
-async def items(client: KubeClient, resource: Resource, namespace: str = "") -> list[Document]:
+async def list_documents(client: KubeClient, resource: Resource, namespace: str = "") -> list[Document]:
     listed = msgspec.json.decode(await client.get(Ref(resource, namespace)))
     return [{**_head(resource), **item} for item in listed["items"]]
 

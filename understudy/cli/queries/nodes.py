@@ -14,7 +14,7 @@ from understudy.cli.queries.job_status import true_condition
 from understudy.cli.queries.lists import pods_on_nodes
 from understudy.cli.queries.names import check_node_name
 from understudy.cli.queries.node_health import HealthJudge, cluster_time, judge_of, node_leases
-from understudy.cli.queries.node_states import items
+from understudy.cli.queries.node_states import list_documents
 from understudy.cli.queries.objects import NodeInfo, NodeState, PodInfo
 from understudy.cli.queries.roles import accelerators, amounts_of
 from understudy.client import KubeClient
@@ -109,7 +109,8 @@ class NodeSummary(msgspec.Struct, frozen=True):
 
 async def node_summaries(client: KubeClient, names: Sequence[str] = ()) -> list[NodeSummary]:
     """Of all nodes; those named are sure to have their pods."""
-    nodes, leases, pods = await asyncio.gather(items(client, NODES), node_leases(client), pods_on_nodes(client, names))
+    listed = asyncio.gather(list_documents(client, NODES), node_leases(client), pods_on_nodes(client, names))
+    nodes, leases, pods = await listed
     usages = node_usages([msgspec.convert(node, NodeInfo) for node in nodes], pods)
     judge = judge_of(client.config, leases, cluster_time(list(leases.values()), time.time()))
     found = [_summary(node, usage, judge) for node, usage in zip(nodes, usages, strict=True)]
