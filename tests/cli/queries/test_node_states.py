@@ -27,6 +27,7 @@ class Api:
     def __init__(self, *nodes: dict[str, Any], refuses: int = 0) -> None:
         self._nodes = {one["metadata"]["name"]: one for one in nodes}
         self._refuses = refuses
+        self.settings = ""  # of the Understudy that is installed
         self.asked: list[str] = []
 
     async def get(self, ref: Ref) -> bytes:
@@ -34,6 +35,11 @@ class Api:
         if self._refuses or (ref.name and ref.name not in self._nodes):
             raise Refused(self._refuses or 404, "", "refused")
         return msgspec.json.encode(self._nodes[ref.name] if ref.name else {"items": list(self._nodes.values())})
+
+    async def request(self, _method: str, path: str) -> bytes:
+        assert path.startswith("/api/v1/configmaps?")
+        maps = [{"metadata": {"name": "understudy"}, "data": {"understudy.yaml": self.settings}}]
+        return msgspec.json.encode({"items": maps if self.settings else []})
 
 
 def states(api: Any, *names: str) -> dict[str, tuple[str, str]]:
@@ -60,6 +66,13 @@ def test_many_nodes_are_read_in_one_list() -> None:
 @pytest.mark.parametrize("count", [1, ONE_BY_ONE + 1])
 def test_a_user_who_may_not_see_nodes_still_sees_the_job(count: int) -> None:
     assert states(Api(refuses=403), *(f"n{number}" for number in range(count))) == {}
+
+
+def test_the_label_that_the_operator_of_the_cluster_has_named_counts() -> None:
+    api = Api(node("a", {"pool": "cheap"}))
+    assert states(api, "a")["a"][0] == Capacity.ON_DEMAND
+    api.settings = "health: {spotLabels: {pool: cheap}}"
+    assert states(api, "a")["a"][0] == Capacity.SPOT
 
 
 def test_any_other_refusal_is_an_error() -> None:

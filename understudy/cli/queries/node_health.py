@@ -1,25 +1,23 @@
 """How healthy nodes are: turns Node documents and leases into states, by the settings that the scheduler of the
 cluster judges by."""
 
+import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from understudy.cli.clusters.selection import local_cluster_at
 from understudy.cli.queries.node_states import list_documents
 from understudy.cli.queries.objects import NodeState
+from understudy.cli.queries.scheduler_state import settings_in_force
 from understudy.client import KubeClient
-from understudy.client.config import Config
-from understudy.control.loop import LoopSettings
 from understudy.control.view.node_capacity import capacity_of
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthLimits, examine_node, heartbeat, is_silent
 from understudy.decide.describe import until_clause
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy
-from understudy.embedded.loop_settings import loop_settings
 from understudy.kinds.annotations import read_times
 from understudy.kinds.decoding import decode
 from understudy.model import nodes as model
@@ -68,11 +66,10 @@ class HealthJudge(msgspec.Struct, frozen=True):
         return ""
 
 
-def judge_of(config: Config, leases: Mapping[str, Lease], now: float) -> HealthJudge:
-    """By the settings of the scheduler of an embedded cluster of this machine; by the defaults for any other."""
-    cluster = local_cluster_at(config)
-    loop = loop_settings(cluster.settings.loop) if cluster else LoopSettings()
-    return HealthJudge(leases, now, loop.limits, loop.policy)
+async def health_judge(client: KubeClient, leases: Mapping[str, Lease]) -> HealthJudge:
+    """By the settings that the scheduler of the cluster goes by, as far as they can be seen."""
+    settings = (await settings_in_force(client, None)).settings
+    return HealthJudge(leases, cluster_time(list(leases.values()), time.time()), settings.health, settings.policy)
 
 
 def cluster_time(leases: Sequence[Lease], here: float) -> float:

@@ -1,6 +1,6 @@
 """Nodes as the tables of jobs show them: which kind of capacity they are, and whether they have announced their end.
 
-Without leases, and without the planner's settings, which take their time to load."""
+Without leases, and on an embedded cluster without the planner, which takes its time to load."""
 
 import asyncio
 import time
@@ -13,7 +13,6 @@ import msgspec
 from understudy.cli.clusters.selection import local_cluster_at
 from understudy.cli.queries.objects import NodeState
 from understudy.client import KubeClient
-from understudy.client.config import Config
 from understudy.control.view.node_capacity import capacity_of
 from understudy.control.view.node_health import HealthLimits, examine_node
 from understudy.kinds.decoding import decode
@@ -35,14 +34,16 @@ async def node_states(client: KubeClient, names: Iterable[str]) -> dict[str, Nod
         found = [one for one in await asyncio.gather(*(_node(client, name) for name in sorted(wanted))) if one]
     else:
         found = [one for one in await _visible(client) if one["metadata"]["name"] in wanted]
-    limits, now = _limits(client.config), time.time()
+    limits, now = await _limits(client), time.time()
     return {document["metadata"]["name"]: _state(document, limits, now) for document in found}
 
 
-def _limits(config: Config) -> HealthLimits:
-    """Of an embedded cluster of this machine, those it was given; of any other the defaults."""
-    cluster = local_cluster_at(config)
-    return msgspec.convert(cluster.settings.loop.get("health", {}) if cluster else {}, HealthLimits)
+async def _limits(client: KubeClient) -> HealthLimits:
+    if (cluster := local_cluster_at(client.config)) is not None:
+        return msgspec.convert(cluster.settings.loop.get("health", {}), HealthLimits)
+    from understudy.cli.queries.scheduler_state import settings_in_force  # with the planner
+
+    return (await settings_in_force(client, None)).settings.health
 
 
 def _state(document: Document, limits: HealthLimits, now: float) -> NodeState:
