@@ -72,7 +72,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--speed", type=float, default=100.0, help="of the trace (default: 100)")
     parser.add_argument("--seconds", type=float, default=0.0, help=f"of each mode (default: {SECONDS:g})")
     parser.add_argument("--begin", type=float, help="hours into the trace (default: where most machines go)")
-    parser.add_argument("--notice", type=float, default=2.0, help="seconds, not sped up (default: 2)")
+    parser.add_argument("--notice", type=float, default=8.0, help="seconds, not sped up (default: 8)")
     parser.add_argument("--step", type=float, default=0.02, help="seconds a step takes (default: 0.02)")
     parser.add_argument("--save", type=float, default=0.2, help="seconds a checkpoint takes (default: 0.2)")
     parser.add_argument("--every", type=int, default=100, help="steps from checkpoint to checkpoint (default: 100)")

@@ -18,7 +18,7 @@ class Pace(msgspec.Struct, frozen=True):
     step: float = 0.02
     save: float = 0.2
     every: int = 100  # steps from one checkpoint to the next
-    grace: int = 5
+    grace: int = 2  # terminationGracePeriodSeconds
 
 
 class Progress(msgspec.Struct, frozen=True):
