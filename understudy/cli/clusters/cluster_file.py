@@ -60,8 +60,7 @@ def _check_pools(path: str, pools: object) -> None:
             raise BadInput(f"{path}: pools[{index}]: expected a mapping with a name, such as {{name: node, count: 3}}")
         place = f"pools[{index}]."
         _known_keys(path, place, pool, Pool)
-        structs = {"topology": Topology, "taints": Taint, "spot": Spot, "notices": Notices}
-        for field, struct in structs.items():
+        for field, struct in (("topology", Topology), ("taints", Taint), ("spot", Spot), ("notices", Notices)):
             given = pool.get(field)
             for entry in given if isinstance(given, list) else [given]:
                 if isinstance(entry, dict):
