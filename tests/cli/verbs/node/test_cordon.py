@@ -25,9 +25,9 @@ def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None
         await cluster.create(job("train", gpus=3))
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
         lines = [line.split() for line in await shows(cluster, "node", "list")]
-        assert lines[0] == ["NAME", "STATUS", "ROLES", "POOL", "SLICE", "ACCELERATORS", "ALLOCATED", "SPARE", "AGE"]
-        assert lines[1][:-1] == ["a", "Ready", "<none>", "workers", "<none>", "4", "nvidia.com/gpu", "3", "<none>"]
-        assert lines[2][:-1] == ["b", "Ready", "<none>", "slice-b", "slice-b", "4", "nvidia.com/gpu", "0", "keep"]
+        assert " ".join(lines[0]) == "NAME STATUS ROLES POOL CAPACITY SLICE ACCELERATORS ALLOCATED SPARE AGE"
+        assert " ".join(lines[1][:-1]) == "a Ready <none> workers on-demand <none> 4 nvidia.com/gpu 3 <none>"
+        assert " ".join(lines[2][:-1]) == "b Ready <none> slice-b on-demand slice-b 4 nvidia.com/gpu 0 keep"
         assert await shows(cluster, "node", "ls", "-o", "name") == ["node/a", "node/b"]
         figures = json.loads("\n".join(await shows(cluster, "node", "list", "-o", "json")))["nodes"]
         assert [(one["name"], one["health"], one["allocatedGPUs"]) for one in figures] == [
