@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-thorough test-quick test-pythons test-clients test-train test-kube kube-up fuzz simulate-faults chaos demo check fix clean
-.PHONY: bench bench-decide bench-embedded bench-hotswap bench-kube bench-scale
+.PHONY: bench bench-decide bench-embedded bench-hotswap bench-kube bench-scale bench-spot
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ bench-kube: setup ## Understudy and kube-scheduler side by side on a real contro
 
 bench-scale: setup ## Start on 15,000 nodes and 100,000 pods from recorded lists; ARGS=--peers decodes them with other clients too
 	$(BIN)/python -m bench.scale $(ARGS)
+
+bench-spot: setup ## Spot machines come and go as in a real trace: what jobs lose with notices and without; a quarter of an hour
+	$(BIN)/python -m bench.spot $(ARGS)
 
 clean: ## Remove everything the other targets made
 	rm -rf $(VENV) .venv-* build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from bench.embedded import api_measures, cluster_measures, servers
+from bench.embedded import api_measures, cluster_measures, crowd, servers
 from bench.embedded.api_measures import Figures
 from bench.embedded.servers import Running
 from tests.kube.cluster.programs import ASSETS
@@ -21,6 +21,9 @@ AT_MOST = {
     "resident_mb_at_10000_pods": 250.0,
     "request_to_process_p99_ms": 150.0,
     "first_pod_seconds": 2.0,
+    "start_during_creation_ratio": 2.0,
+    "start_beside_ratio": 2.0,
+    "gang_deleted_seconds": 60.0,
 }
 
 
@@ -33,10 +36,21 @@ class Sizes(msgspec.Struct, frozen=True):
     started: int = 200
     nodes: int = 1_000
     pods: int = 5_000
+    crowd: int = 10_000
+    crowd_starts: int = 20
 
 
 QUICK = Sizes(
-    creates=1_000, peer_creates=1_000, watched=200, lists=(100, 1_000), held=1_000, started=10, nodes=50, pods=50
+    creates=1_000,
+    peer_creates=1_000,
+    watched=200,
+    lists=(100, 1_000),
+    held=1_000,
+    started=10,
+    nodes=50,
+    pods=50,
+    crowd=300,
+    crowd_starts=3,
 )
 PACE = 200.0  # creates a second while the lateness of watches is measured
 
@@ -89,12 +103,17 @@ def _held(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
     yield "ours", cluster_measures.held(sizes.nodes, sizes.pods)
 
 
+def _crowd(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
+    yield "ours", crowd.crowd(sizes.crowd, sizes.crowd_starts)
+
+
 _MEASURES: dict[str, Callable[[Sizes], Iterator[tuple[str, Figures]]]] = {
     "api": _api,
     "memory": _memory,
     "start": _start,
     "running": _running,
     "held": _held,
+    "crowd": _crowd,
 }
 
 

@@ -41,8 +41,10 @@ def pools(nodes: int, spares: int, accelerators: int) -> list[Pool]:
 
 
 @contextlib.contextmanager
-def cluster(wanted: Sequence[Pool]) -> Iterator[ClusterFolder]:
-    throwaway, well = TemporaryCluster("bench-hotswap", pool_nodes(wanted, this_machine()), LOOP), False
+def cluster(
+    wanted: Sequence[Pool], loop: dict[str, dict[str, Any]] = LOOP, name: str = "bench-hotswap"
+) -> Iterator[ClusterFolder]:
+    throwaway, well = TemporaryCluster(name, pool_nodes(wanted, this_machine()), loop), False
     try:
         throwaway.start()
         yield throwaway.folder

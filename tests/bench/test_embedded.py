@@ -5,6 +5,7 @@ import pytest
 
 from bench.embedded import api_measures, servers
 from bench.embedded.__main__ import main
+from bench.embedded.crowd import crowd
 from bench.embedded.http_client import _parsed
 from bench.embedded.load import pod
 
@@ -48,6 +49,16 @@ def test_a_result_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> Non
     said = msgspec.json.decode(line)
     assert said["measure"] == "start"
     assert said["first_pod_seconds"] >= said["up_seconds"] > 0
+
+
+def test_a_small_job_is_started_before_during_beside_and_after_a_gang_that_cannot_fit() -> None:
+    figures = crowd(pods=20, starts=1)
+    starts = [f"start_{when}_ms" for when in ("alone", "during_creation", "beside", "after_deletion")]
+    assert all(figures[name] > 0 for name in starts)
+    empty = (figures["start_alone_ms"] + figures["start_after_deletion_ms"]) / 2
+    assert figures["start_beside_ratio"] == pytest.approx(figures["start_beside_ms"] / empty)
+    assert figures["gang_created_seconds"] > 0
+    assert figures["gang_deleted_seconds"] > 0
 
 
 def test_pods_under_load_are_never_scheduled() -> None:

@@ -13,10 +13,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.chaos import recording, report
+from tests.chaos import report
 from tests.chaos.cluster import can_mount, working_folder
 from tests.chaos.fault_schedule import SCHEDULE
-from tests.chaos.invariants import judge
+from tests.chaos.judge import recording
+from tests.chaos.judge.invariants import judge
 from tests.chaos.run import Settings, play
 from tests.chaos.workloads import Shape
 from understudy.cli.clusters.temporary import signals_as_interrupt

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from tests.chaos.case import Violation
 from tests.chaos.cluster import NAME, ChaosCluster, left_over
+from tests.chaos.judge.case import Violation
 from tests.chaos.member import DRAIN, STAY
 from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users

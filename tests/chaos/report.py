@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from tests.chaos import recording
-from tests.chaos.invariants import KINDS
+from tests.chaos.judge import recording
+from tests.chaos.judge.invariants import KINDS
 from tests.chaos.run import Result
 
 MOST_SHOWN = 5  # violations of one kind that are shown with their timelines

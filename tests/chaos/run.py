@@ -11,16 +11,16 @@ from pathlib import Path
 import msgspec
 
 from tests.chaos import ledger, workloads
-from tests.chaos.case import Case, Violation, counted
 from tests.chaos.cluster import ChaosCluster, Disk
 from tests.chaos.convergence import Ending
 from tests.chaos.faults import Faults
-from tests.chaos.invariants import judge
+from tests.chaos.judge.case import Case, Violation, counted
+from tests.chaos.judge.invariants import judge
+from tests.chaos.judge.preemptions import preempted
+from tests.chaos.judge.revision_times import StoreClock
+from tests.chaos.judge.violation_timeline import with_timeline
 from tests.chaos.observer import History, Observer, insist
-from tests.chaos.preemptions import preempted
-from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Users
-from tests.chaos.violation_timeline import with_timeline
 from tests.chaos.workloads import Shape
 from tests.chaos.writers import StampingWriter, lost_writes
 from tests.faults.writers import Ledger

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from tests.chaos import case, fault_schedule, invariants, preemptions
+from tests.chaos import fault_schedule
 from tests.chaos.fault_schedule import SCHEDULE
+from tests.chaos.judge import case, invariants, preemptions
 from tests.chaos.run import ROUND, ROUNDS
 from tests.chaos.users import LONGEST_WITHOUT_CLAIM
 from understudy.embedded.clusters.component import package_root

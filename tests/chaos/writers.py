@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from tests.chaos.revision_times import Stamp
+from tests.chaos.judge.revision_times import Stamp
 from tests.faults.watchers import listed
 from tests.faults.writers import Ledger, State, Writer
 from understudy.client import KubeClient

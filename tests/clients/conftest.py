@@ -19,6 +19,13 @@ pools:
       nvidia.com/gpu: 4
     labels:
       example.com/pool: workers
+  - name: spot
+    count: 1
+    cpu: 8
+    memory: 16Gi
+    spot: azure
+    labels:
+      a-custom-key.io/my-key: a-custom-value
 """
 
 

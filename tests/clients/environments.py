@@ -38,8 +38,8 @@ _TRAINER_DAY = (
     "runtimes", "train", "wait", "logs", "events", "running", "torch", "failure", "list", "delete",
 )  # fmt: skip
 _TRAINING_DAY = (
-    "create", "wait", "logs", "object", "pods", "meeting", "tensorflow", "running", "update", "failure", "list",
-    "delete",
+    "create", "wait", "logs", "object", "pods", "meeting", "tensorflow", "spot", "running", "update",
+    "failure", "list", "delete",
 )  # fmt: skip
 CLIENTS = (
     Client("kubernetes-37", "kubernetes>=37,<38", "kubernetes_client.py", _LONG_DAY),

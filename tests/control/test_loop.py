@@ -7,7 +7,10 @@ import pytest
 from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, job, lease, metadata, node, owner, pod, pod_spec, priority_class
 from understudy.control.loop import LoopSettings
+from understudy.control.record.wait_reasons import EVENTS as EVENTS_OF_A_GANG
+from understudy.control.view.forming_pause import LARGE
 from understudy.kinds.annotations import PREFIX, format_time
+from understudy.model.plans import Start
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import PodBinding, Refused, Unreachable
 
@@ -104,6 +107,50 @@ def test_a_gang_is_bound_by_one_call_once_all_of_its_pods_are_there() -> None:
         assert [w for w in world.cluster.writes if w.startswith("bind")] == ["bind j-0-x a, j-1-x a, j-2-x a"]
         notes = world.cluster.find(JOBS, "j")["metadata"]["annotations"]
         assert notes == {f"{PREFIX}last-seats": "j-0=a,j-1=a,j-2=a"}
+
+    run_scenario(scenario)
+
+
+def test_a_huge_gang_is_not_touched_before_it_is_seen_as_it_is() -> None:
+    """While it waits, it is seen late. The room comes between the loss of a pod and its return."""
+
+    async def scenario(world: LoopHarness) -> None:
+        world.hands.idle.add("Job/default/j")
+        made = world.cluster.put(job("j", parallelism=LARGE, completions=LARGE, completionMode="Indexed"))
+        owners = [{**owner("Job", "j")[0], "uid": made["metadata"]["uid"]}]
+        places = [{"job-name": "j", "batch.kubernetes.io/job-completion-index": str(n)} for n in range(LARGE)]
+        members = [pod(f"j-{n}-x", "", {"labels": place, "ownerReferences": owners}) for n, place in enumerate(places)]
+        for member in members[1:]:
+            world.cluster.put(member)
+        await world.settle()
+        world.cluster.put(members[0])
+        await world.clock.let_pass(0.01)
+        world.cluster.take_away(members[0])
+        world.cluster.put(node("a", allocatable={"cpu": "1000", "pods": "1000"}))
+        await world.settle()
+        assert world.seats() == {}
+        planned = [c.snapshot.gangs[a.gang] for c in world.cycles for a in c.plan.actions if isinstance(a, Start)]
+        assert {sum(member.exists for member in gang.members()) for gang in planned} == {LARGE - 1}
+        world.cluster.put({**members[0], "metadata": {**members[0]["metadata"], "name": "j-0-y"}})
+        await world.settle()
+        assert len(world.seats()) == LARGE
+        assert len([write for write in world.cluster.writes if write.startswith("bind")]) == 1
+
+    run_scenario(scenario)
+
+
+def test_of_a_huge_gang_that_waits_a_hundred_pods_get_an_event_and_all_get_the_condition() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        world.hands.idle.add("Job/default/j")
+        made = world.cluster.put(job("j", parallelism=EVENTS_OF_A_GANG + 20, completions=EVENTS_OF_A_GANG + 20))
+        owners = [{**owner("Job", "j")[0], "uid": made["metadata"]["uid"]}]
+        for index in range(EVENTS_OF_A_GANG + 20):
+            world.cluster.put(pod(f"j-{index}", "", {"labels": {"job-name": "j"}, "ownerReferences": owners}))
+        await world.settle()
+        told = {event["involvedObject"]["name"] for event in world.cluster.all(EVENTS)}
+        assert len(told) == EVENTS_OF_A_GANG
+        reasons = [world.condition(f"j-{index}", "PodScheduled")["reason"] for index in range(EVENTS_OF_A_GANG + 20)]
+        assert set(reasons) == {"Unschedulable"}
 
     run_scenario(scenario)
 

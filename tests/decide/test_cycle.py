@@ -20,9 +20,12 @@ from tests.decide.builders import (
     shape,
     slices,
 )
+from understudy.decide import cycle
 from understudy.decide.cycle import plan
+from understudy.decide.placement.placement_request import PlacementRequest
 from understudy.decide.policy import Policy
 from understudy.decide.projection import snapshot_after, without_leaving_pods
+from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.nodes import Node
 from understudy.model.plans import Grow, Preempt, Start, Wait, WaitCode
@@ -260,3 +263,25 @@ def test_reasons_describe_the_cluster_after_the_plan() -> None:
 
 def test_without_a_guard_time_alone_changes_nothing() -> None:
     assert planned(node("a"), queued("first"), queued("second")).recheck_at is None
+
+
+# More than the whole cluster
+
+
+def test_for_a_gang_larger_than_the_cluster_no_seats_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    def counted(_: Proposal, request: PlacementRequest) -> None:
+        searched.append(request.gang.name)
+
+    monkeypatch.setattr(cycle, "find_seats_sparing_holds", counted)
+    huge, small = queued("huge", members=cycle.SEARCHED, gpus=1, priority=9), queued("small", gpus=1)
+    made = planned(nodes("a b"), huge, small)
+    assert searched == ["small"]
+    reasons = {action.gang: action.reason for action in made.actions if isinstance(action, Wait)}
+    assert reasons[huge.key].code is WaitCode.NO_ROOM
+    assert (reasons[huge.key].wanted, reasons[huge.key].free) == (cycle.SEARCHED, 16)
+
+
+def test_a_gang_that_fills_the_cluster_is_seated() -> None:
+    assert len(seats(planned(nodes("a b c d e f g h"), queued("huge", members=cycle.SEARCHED, gpus=1)))) == 64

@@ -327,3 +327,23 @@ def test_the_snapshot_and_the_filters_agree() -> None:
         node("n", labels={"zone": "a"}, failures=(NOW - 1.0,) * 3),
     ):
         assert seats(planned(closed, queued("one", asks=asks))) == {}
+
+
+# More than the whole cluster
+
+
+@pytest.mark.parametrize(
+    ("pods", "exceeds"),
+    [
+        ({8: 2}, False),
+        ({8: 3}, True),
+        ({8: 1, 4: 2}, False),
+        ({8: 1, 4: 3}, True),
+        ({16: 1}, False),  # too large for each node, which is for the search to find
+        ({0: 1000}, False),
+    ],
+)
+def test_pods_exceed_a_cluster_that_has_less_in_all(pods: dict[int, int], exceeds: bool) -> None:
+    counts = [(shape(gpus=gpus), count) for gpus, count in pods.items()]
+    nodes = [{GPU: 8, "pods": 1000, "cpu": 1000}, {GPU: 8, "pods": 1000}]
+    assert fit.exceeds_all(counts, nodes) is exceeds

@@ -20,6 +20,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "checkpoints": (),
     "warm-understudies": (),
     "pod-access": (),
+    "spot": (),
 }
 
 

@@ -32,6 +32,12 @@ def blocks(number: str) -> list[str]:
     return [textwrap.dedent(block) for block in _BLOCK.findall(text(number))]
 
 
+def code_blocks(number: str, language: str) -> list[str]:
+    """Of a document in reStructuredText."""
+    marked = re.findall(rf"^\.\. code-block:: {language}\n\n((?:[ \t]+.*\n|\n)+)", text(number), re.MULTILINE)
+    return [textwrap.dedent(block).strip("\n") + "\n" for block in marked]
+
+
 def manifests(number: str) -> list[dict[str, Any]]:
     """Of every block that is one."""
     found = [block for block in blocks(number) if block.startswith("apiVersion:")]

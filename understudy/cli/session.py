@@ -49,6 +49,16 @@ def run_in_session(options: argparse.Namespace, work: Work) -> int:
     return FAILED
 
 
+def try_in_session(options: argparse.Namespace, work: Work, limit: float) -> None:
+    """Runs `work` if the target is an embedded cluster that answers within `limit` seconds; otherwise does nothing."""
+    try:
+        config = client_config(options)
+        if config.embedded:
+            asyncio.run(asyncio.wait_for(_run(config, options.namespace, work), limit))
+    except (BadInput, Refused, Unreachable, TimeoutError):
+        return
+
+
 async def _run(config: Config, namespace: str | None, work: Work) -> int:
     async with connect(msgspec.structs.replace(config, connections=CONNECTIONS)) as client:
         return await work(Session(client, namespace or config.namespace))

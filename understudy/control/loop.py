@@ -34,7 +34,7 @@ from understudy.control.watch.view_updater import ViewUpdater
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.model.plans import Action, Plan
+from understudy.model.plans import Action, Plan, Wait
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject
 from understudy.ports import Clock, Cluster, Unreachable
@@ -257,7 +257,7 @@ class SchedulingLoop:
         Returns whether anything was done."""
         self._incidents.see(snapshot, now)
         began = time.perf_counter()
-        made = plan(snapshot, self._settings.policy, now, explaining=False)
+        snapshot, made = self._made_plan(snapshot, now)
         took = time.perf_counter() - began
         self._planned, self._unexplained = snapshot, True
         self._set_recheck(made, now)
@@ -272,6 +272,14 @@ class SchedulingLoop:
         self._retry_at, self._consecutive_failures = None, 0
         self._report(Cycle(snapshot, made, tuple(done), took))
         return bool(done)
+
+    def _made_plan(self, snapshot: Snapshot, now: float) -> tuple[Snapshot, Plan]:
+        """A gang that the snapshot shows as it was some time ago may wait, but nothing is done with it."""
+        while True:
+            made = plan(snapshot, self._settings.policy, now, explaining=False)
+            if not self.view.catch_up({action.gang for action in made.actions if not isinstance(action, Wait)}):
+                return snapshot, made
+            snapshot = self.view.snapshot(now)
 
     def _explain(self, snapshot: Snapshot, now: float) -> None:
         """Explanations take longer than plans, so they come after the plan was applied."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from understudy.decide import wait_reasons
+from understudy.decide.fit import exceeds_all
 from understudy.decide.gang_health import impaired_gangs
 from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import equivalence_class, importance, turn_order
@@ -19,6 +20,8 @@ from understudy.decide.warm_understudies import plan_warm_understudies
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Start, Wait, WaitCode, WaitReason
 from understudy.model.snapshot import Snapshot
+
+SEARCHED = 64  # members; for smaller gangs seats are searched at once
 
 
 def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True) -> Plan:
@@ -102,6 +105,9 @@ def _seat(proposal: Proposal, gang: Gang) -> bool:
         moving = reason.code is WaitCode.STILL_LEAVING  # to seats held for it: the hold stays
         proposal.record(*([] if moving else _without_holds(gang)), Wait(gang.key, reason))
         return True
+    if _exceeds_cluster(proposal, gang):
+        proposal.record(*_without_holds(gang))
+        return False
     if not _unseated_parts(proposal, gang, _extreme_sizes(gang)[-1]):
         return True  # it runs already; more members are growth
     alike = equivalence_class(gang)
@@ -116,6 +122,14 @@ def _seat(proposal: Proposal, gang: Gang) -> bool:
     return False
 
 
+def _exceeds_cluster(proposal: Proposal, gang: Gang) -> bool:
+    """Whether a large gang would not fit if it had the cluster for itself. It costs other gangs no search for seats."""
+    if gang.size < SEARCHED or gang.elastic:
+        return False
+    infos = proposal.snapshot.nodes.values()
+    return exceeds_all(gang.shape_counts(), (info.node.allocatable for info in infos))
+
+
 def _reason_to_skip(proposal: Proposal, gang: Gang) -> WaitReason | None:
     """Why this gang cannot start now wherever there is room."""
     if gang.suspension is Suspension.BY_OWNER:
@@ -124,7 +138,7 @@ def _reason_to_skip(proposal: Proposal, gang: Gang) -> WaitReason | None:
         return wait_reasons.gated(gang)
     if gang.awaits:
         return wait_reasons.incomplete(gang)
-    if any(m.shape.unsupported for m in gang.members()):
+    if any(shape.unsupported for shape in gang.shapes()):
         return wait_reasons.unsupported(gang)
     if gang.leaving:
         return wait_reasons.still_leaving(gang)

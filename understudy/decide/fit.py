@@ -107,6 +107,19 @@ def capacity(shape: Shape, free: Mapping[str, int], limit: int) -> int:
     return limit
 
 
+def exceeds_all(counts: Iterable[tuple[Shape, int]], nodes: Iterable[Mapping[str, int]]) -> bool:
+    """Whether so many pods of these shapes request more of a resource than all nodes have together, however empty."""
+    lacking: dict[str, int] = {}
+    for shape, count in counts:
+        for name, amount in shape.requests:
+            lacking[name] = lacking.get(name, 0) + amount * count
+    for allocatable in nodes:
+        lacking = {name: left for name, amount in lacking.items() if (left := amount - allocatable.get(name, 0)) > 0}
+        if not lacking:
+            return False
+    return bool(lacking)
+
+
 def shortage(shape: Shape, free: Mapping[str, int], node: Node) -> str | None:
     """The first resource that is missing, in words."""
     for name, amount in sorted(shape.requests, key=_scarcest_first):

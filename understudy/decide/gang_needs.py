@@ -11,7 +11,9 @@ from understudy.model.quantity import format_quantity
 def needs(gang: Gang) -> str:
     """«3 islands, each alone in one rack, 6 pods with 4 cpu each»; lists shapes only where they differ."""
     wanted = [_together(gang.islands)]
-    shapes = Counter((_asks(m.shape), m.shape.capacity) for m in gang.members())
+    shapes: Counter[tuple[str, CapacityPolicy]] = Counter()
+    for shape, count in gang.shape_counts():
+        shapes[_asks(shape), shape.capacity] += count
     wanted.append(" and ".join(_pods(count, *asks) for asks, count in sorted(shapes.items(), reverse=True)))
     if gang.elastic:
         wanted.append(f"at least {gang.minimum} of {gang.size}")

@@ -18,11 +18,26 @@ def equivalence_class(gang: Gang) -> object | None:
 
     In a long queue most gangs have an equal one, which need not be tried again.
     """
-    if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.has_inter_pod_rules for m in gang.members()):
+    if gang.holds or gang.leaving or gang.preempted_for_it:
         return None
-    islands = tuple((i.topology, tuple((id(m.shape), m.node) for m in i.members)) for i in gang.islands)
+    if any(shape.has_inter_pod_rules for shape in gang.shapes()):
+        return None
+    islands = tuple((i.topology, _runs(i.members)) for i in gang.islands)
     spot = (gang.max_spot_members, gang.one_capacity_kind)
     return (gang.priority, gang.preempts, gang.min_members, gang.infrastructure, spot, islands)
+
+
+def _runs(members: tuple[Member, ...]) -> tuple[tuple[int, str, int], ...]:
+    """Members in a row that share a shape and a node, as one entry: the class of a huge gang is hashed often."""
+    if not members:
+        return ()
+    runs = []
+    start, first = 0, members[0]
+    for position, member in enumerate(members):
+        if member.shape is not first.shape or member.node != first.node:
+            runs.append((id(first.shape), first.node, position - start))
+            start, first = position, member
+    return (*runs, (id(first.shape), first.node, len(members) - start))
 
 
 def hardest_first(shape: Shape) -> tuple[int, int, tuple[tuple[str, int], ...]]:

@@ -52,7 +52,10 @@ def incomplete(gang: Gang) -> WaitReason:
 
 
 def unsupported(gang: Gang) -> WaitReason:
-    words = Counter(word for m in gang.members() for word in m.shape.unsupported)
+    words: Counter[str] = Counter()
+    for shape, count in gang.shape_counts():
+        for word in shape.unsupported:
+            words[word] += count
     return WaitReason(
         WaitCode.UNSUPPORTED,
         needs(gang),
@@ -222,7 +225,10 @@ def _members_free(
     free, unplaced = 0, None
     places = {id(m.shape): iter(proposal.candidates(m.shape)) for m in members}
     current: dict[int, str] = {}
+    full: set[int] = set()  # shapes that no node has room for any more
     for member in members:
+        if id(member.shape) in full:
+            continue
         name = current.get(id(member.shape)) or next(places[id(member.shape)], None)
         while name is not None and not search.seat(island, member, name):
             name = next(places[id(member.shape)], None)
@@ -231,6 +237,8 @@ def _members_free(
             free += 1
         else:
             unplaced = unplaced or member
+            if not search.inter_pod:
+                full.add(id(member.shape))
     if search.inter_pod and len(members) <= EXACTLY_COUNTED:
         free = max(free, _most_together(proposal, gang, members))  # with inter-pod rules the order of seating matters
     if limit.spot_seats is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER, SUPERVISOR, AlreadyRunning, hold_lock
-from understudy.embedded.niceness import raise_priority
+from understudy.embedded.niceness import guard_priority, raise_priority
 
 MODULES = {
     SERVER: "understudy.embedded.server.process",
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if part != SUPERVISOR:
             raise_priority()
+            guard_priority()
         with hold_lock(folder.processes / part):
             importlib.import_module(MODULES[part]).run(folder)
     except AlreadyRunning as taken:

@@ -19,7 +19,7 @@ class PodState(enum.Enum):
     FAILED = enum.auto()
 
 
-class ObservedPod(msgspec.Struct, frozen=True):
+class ObservedPod(msgspec.Struct, frozen=True, gc=False):
     ref: GangRef
     state: PodState
     member: Member

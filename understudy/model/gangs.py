@@ -1,6 +1,7 @@
 """Gangs: all the pods of one job, in islands that sit together, with everything placement needs to know of each."""
 
 import enum
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -181,6 +182,23 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     @property
     def elastic(self) -> bool:
         return self.min_members is not None and self.min_members < self.size
+
+    def shapes(self) -> Iterator[Shape]:
+        """The shapes of its members; once for members in a row that share a shape."""
+        last = None
+        for island in self.islands:
+            for member in island.members:
+                if member.shape is not last:
+                    last = member.shape
+                    yield last
+
+    def shape_counts(self) -> list[tuple[Shape, int]]:
+        """The shapes of its members, each object once, with the number of members that have it."""
+        shapes = {id(shape): shape for shape in self.shapes()}
+        if len(shapes) == 1:
+            return [(shape, self.size) for shape in shapes.values()]
+        counts = Counter(id(m.shape) for m in self.members())
+        return [(shape, counts[key]) for key, shape in shapes.items()]
 
     def seated(self) -> list[Member]:
         return [m for island in self.islands for m in island.members if m.node]

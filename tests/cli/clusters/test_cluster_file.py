@@ -6,8 +6,10 @@ import pytest
 
 from understudy.cli.clusters import cluster_file
 from understudy.cli.errors import BadInput
+from understudy.control.view.node_capacity import capacity_of
 from understudy.embedded.clusters.machine import Machine
 from understudy.embedded.clusters.nodes import pool_nodes
+from understudy.model.nodes import Capacity
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "clusters"
 MACHINE = Machine(name="host", address="10.0.0.1", cpu="16", memory="64Gi")
@@ -27,6 +29,8 @@ def refused(tmp_path: Path, text: str) -> str:
         ("slices", 10, "google.com/tpu"),
         ("one-gpu", 4, "nvidia.com/gpu"),
         ("azure-spot", 4, "nvidia.com/gpu"),
+        ("gke-spot", 5, "nvidia.com/gpu"),
+        ("eks-spot", 5, "nvidia.com/gpu"),
         ("three-by-four", 6, "nvidia.com/gpu"),
         ("spares", 4, "nvidia.com/gpu"),
     ],
@@ -40,7 +44,28 @@ def test_the_examples_are_clusters(name: str, count: int, offers: str) -> None:
 
 
 def test_there_is_no_other_example() -> None:
-    assert {path.stem for path in EXAMPLES.iterdir()} == {"slices", "one-gpu", "azure-spot", "three-by-four", "spares"}
+    spot = {"azure-spot", "gke-spot", "eks-spot"}
+    assert {path.stem for path in EXAMPLES.iterdir()} == {"slices", "one-gpu", "three-by-four", "spares", *spot}
+
+
+@pytest.mark.parametrize(
+    ("name", "selector", "taints"),
+    [
+        ("azure-spot", "kubernetes.azure.com/scalesetpriority=spot", ["kubernetes.azure.com/scalesetpriority"]),
+        ("gke-spot", "cloud.google.com/gke-spot=true", ["cloud.google.com/gke-spot"]),
+        ("eks-spot", "eks.amazonaws.com/capacityType=SPOT", []),
+    ],
+)
+def test_the_spot_nodes_of_an_example_are_marked_as_on_its_cloud(name: str, selector: str, taints: list[str]) -> None:
+    nodes = pool_nodes(cluster_file.read(str(EXAMPLES / f"{name}.yaml")).pools, MACHINE)
+    key, _, value = selector.partition("=")
+    spot = [node for node in nodes if node["metadata"]["labels"].get(key) == value]
+    assert 0 < len(spot) < len(nodes)
+    for node in nodes:
+        kept_off = [taint["key"] for taint in node.get("spec", {}).get("taints", [])]
+        assert kept_off == (taints if node in spot else [])
+        kind = Capacity.SPOT if node in spot else Capacity.ON_DEMAND
+        assert capacity_of(node["metadata"]["labels"], {}) is kind
 
 
 @pytest.mark.parametrize(
@@ -70,6 +95,10 @@ def test_there_is_no_other_example() -> None:
             "pools: [{name: a, spot: maybe}]",
             "pools[0].spot: 'maybe' is none of true, false, azure, gke, aws",
         ),
+        ("pools: [{name: a, spot: {cloud: gcp}}]", "pools[0].spot.cloud: 'gcp' is none of azure, gke, aws, karpenter"),
+        ("pools: [{name: a, spot: {cluod: gke}}]", "pools[0].spot.cluod: no such field; did you mean cloud?"),
+        ("pools: [{name: a, spot: {taint: true}}]", "pools[0].spot.cloud: missing; it is one of azure, gke, aws"),
+        ("pools: [{name: a, spot: {cloud: gke, taint: yess}}]", "pools[0].spot.taint: expected true or false"),
         ("runtime: runc\npools: [{name: a}]", "runtime: the runtimes are: docker, podman, process"),
         ("podAccess: root\npools: [{name: a}]", "podAccess: it is one of: admin, service-account"),
         ("runtime: dokcer\npools: [{name: a}]", "runtime: did you mean docker?"),

@@ -9,8 +9,8 @@ from tests.objects.documents import Document, node, pod
 from understudy.cli.doctor.facts import CheckupRequest, ClusterFacts, LeaderLease, NamespaceInfo
 from understudy.cli.doctor.findings import Finding, Level
 from understudy.cli.queries.nodes import NodeSummary, node_usages
-from understudy.cli.queries.objects import NodeInfo, PodInfo
-from understudy.model.nodes import Verdict
+from understudy.cli.queries.objects import NodeInfo, NodeState, PodInfo
+from understudy.model.nodes import Health, Verdict
 
 NOW = 1_767_268_800.0
 ADMISSION = "admissionregistration.k8s.io"
@@ -41,6 +41,10 @@ def leadership(ago: float, holder: str = "understudy-abc", place: str = "underst
     return msgspec.convert({"metadata": {"name": "understudy", "namespace": place}, "spec": spec}, LeaderLease)
 
 
+def _health(verdict: Verdict | None) -> Health:
+    return Health() if verdict is None else Health(verdict, "its lease is old")
+
+
 def nodes_seen(documents: list[Document], *pods: Document, **verdicts: Verdict) -> dict[str, Any]:
     """The facts about nodes and pods, for `seen`."""
     nodes = [msgspec.convert(one, NodeInfo) for one in documents]
@@ -48,8 +52,7 @@ def nodes_seen(documents: list[Document], *pods: Document, **verdicts: Verdict) 
     node_summaries = [
         NodeSummary(
             usage=usage,
-            verdict=verdicts.get(usage.name, Verdict.HEALTHY),
-            reason="its lease is old" if usage.name in verdicts else "",
+            state=NodeState(health=_health(verdicts.get(usage.name))),
             pool="",
             slice="",
             spare=one.metadata.labels.get("understudy.dev/spare", ""),

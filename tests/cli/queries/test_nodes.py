@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
-from understudy.cli.queries.nodes import POOLS, HealthJudge, NodeSummary, NodeUsage, cluster_time, first_label
+from understudy.cli.queries.node_health import HealthJudge, cluster_time
+from understudy.cli.queries.nodes import POOLS, NodeSummary, NodeUsage, first_label
+from understudy.cli.queries.objects import NodeState
 from understudy.control.view.node_health import DEFAULT_LIMITS
 from understudy.kinds.decoding import decode
-from understudy.model.nodes import Verdict
+from understudy.model.nodes import Capacity, Health, Verdict
 from understudy.objects.nodes import Lease
 
 NOW = 1_800_000_000.0
@@ -60,9 +63,32 @@ def node(**annotations: str) -> dict[str, Any]:
 )
 def test_a_node_is_judged_by_its_signs(document: dict[str, Any], silent: float, verdict: Verdict, why: str) -> None:
     judge = HealthJudge({"a": lease("a", NOW - silent)}, NOW, DEFAULT_LIMITS)
-    found, reason = judge.of(document)
-    assert found is verdict
-    assert reason.startswith(why)
+    health = judge.of(document).health
+    assert health.verdict is verdict
+    assert health.cause.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("labels", "own", "capacity"),
+    [
+        ({}, {}, Capacity.ON_DEMAND),
+        ({"kubernetes.azure.com/scalesetpriority": "spot"}, {}, Capacity.SPOT),
+        ({"pool": "cheap"}, {"pool": "cheap"}, Capacity.SPOT),
+    ],
+)
+def test_the_labels_say_which_kind_of_capacity_a_node_is(
+    labels: dict[str, str], own: dict[str, str], capacity: Capacity
+) -> None:
+    limits = msgspec.structs.replace(DEFAULT_LIMITS, spot_labels=own)
+    document = node()
+    document["metadata"]["labels"] = labels
+    assert HealthJudge({}, NOW, limits).of(document).capacity is capacity
+
+
+def test_a_notice_tells_the_deadline_who_gave_it_and_why() -> None:
+    document = node(notice=f"deadline={written(NOW + 25)},source=azure,cause=Preempt,at={written(NOW)}")
+    health = HealthJudge({"a": lease("a", NOW)}, NOW, DEFAULT_LIMITS).of(document).health
+    assert (health.verdict, health.cause, health.deadline) == (Verdict.LEAVING, "notice (azure Preempt)", NOW + 25)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +105,7 @@ def test_a_clock_that_is_wrong_here_makes_no_node_sick(newest: float, here: floa
 
 def test_the_status_says_all_there_is_to_say() -> None:
     usage = NodeUsage("a", "10.0.0.1", "<none>", False, False, False, {"nvidia.com/gpu": 8, "cpu": 1000}, ())
-    one = NodeSummary(usage, Verdict.LOST, "", "", "", "", 0.0)
+    one = NodeSummary(usage, NodeState(health=Health(Verdict.LOST)), "", "", "", 0.0)
     assert one.status == "NotReady,Lost,SchedulingDisabled"
     assert one.accelerators == {"nvidia.com/gpu": "8"}
 

@@ -5,8 +5,9 @@ import pytest
 from tests.cli.queries.documents import node, pod
 from understudy.cli.errors import BadInput
 from understudy.cli.queries.nodes import NodeUsage, node_usages, select_nodes
-from understudy.cli.queries.objects import NodeInfo
+from understudy.cli.queries.objects import NodeInfo, NodeState
 from understudy.cli.views.nodes import node_detail_lines, node_lines, usage_figures
+from understudy.model.nodes import Capacity, Health, Verdict
 
 MASTER = {"node-role.kubernetes.io/master": ""}
 RULE = "-----------------------------------------------------------------------------------------"
@@ -21,11 +22,11 @@ def one_gpu() -> list[NodeUsage]:
     name = "cn-hangzhou.192.168.0.23"
     nodes = [node(f"192.168.0.{n}", f"192.168.0.{n}", labels=MASTER) for n in (20, 21)]
     pods = [pod("medium-worker-0", node=name, gpus=1), pod("medium-launcher-sz5xj", node=name)]
-    return node_usages(select_nodes([*nodes, node(name, "192.168.0.23", gpus=1)], ()), pods)
+    return select_nodes(node_usages([*nodes, node(name, "192.168.0.23", gpus=1)], pods), ())
 
 
 def test_every_node_and_the_total() -> None:
-    assert node_lines(node_usages(select_nodes(three_by_four(), ()), [])) == [
+    assert node_lines(select_nodes(node_usages(three_by_four(), []), ())) == [
         "NAME                       IPADDRESS     ROLE    STATUS  GPU(Total)  GPU(Allocated)",
         "cn-huhehaote.172.16.0.205  172.16.0.205  master  ready   0           0",
         "cn-huhehaote.172.16.0.206  172.16.0.206  master  ready   0           0",
@@ -42,7 +43,7 @@ def test_every_node_and_the_total() -> None:
 def test_what_runs_is_counted_and_what_has_ended_is_not() -> None:
     name = "cn-huhehaote.172.16.0.208"
     pods = [pod("a", node=name, gpus=4), pod("b", "Succeeded", node=name, gpus=4), pod("c", "Pending", node="", gpus=4)]
-    shown = node_lines(node_usages(select_nodes(three_by_four(), ()), pods))
+    shown = node_lines(select_nodes(node_usages(three_by_four(), pods), ()))
     assert shown[4].split() == [name, "172.16.0.208", "<none>", "ready", "4", "4"]
     assert shown[-1] == "4/12 (33%)"
 
@@ -89,15 +90,51 @@ def test_accelerators_of_every_maker_count_and_the_wide_form_names_them() -> Non
 
 
 def test_nodes_are_shown_in_the_order_of_their_numbers_or_as_asked_for() -> None:
-    nodes = [node(name, "10.0.0.1") for name in ("n-10", "n-9", "n-1")]
-    assert [one.metadata.name for one in select_nodes(nodes, ())] == ["n-1", "n-9", "n-10"]
-    assert [one.metadata.name for one in select_nodes(nodes, ["n-9", "n-1", "n-9"])] == ["n-9", "n-1"]
+    nodes = node_usages([node(name, "10.0.0.1") for name in ("n-10", "n-9", "n-1")], [])
+    assert [one.name for one in select_nodes(nodes, ())] == ["n-1", "n-9", "n-10"]
+    assert [one.name for one in select_nodes(nodes, ["n-9", "n-1", "n-9"])] == ["n-9", "n-1"]
     with pytest.raises(BadInput, match="no node 'n-11'; did you mean n-1 or"):
         select_nodes(nodes, ["n-11"])
 
 
 def test_programs_read_the_same_figures() -> None:
-    [figures] = [usage_figures(usage) for usage in one_gpu() if usage.total]
+    [figures] = [usage_figures(usage, NodeState()) for usage in one_gpu() if usage.total]
     assert (figures["totalGPUs"], figures["allocatedGPUs"]) == (1, 1)
     assert [one["name"] for one in figures["instances"]] == ["medium-launcher-sz5xj", "medium-worker-0"]
     assert figures["requests"] == {"nvidia.com/gpu": "1"}
+    assert (figures["capacity"], figures["health"], figures["deadline"]) == ("on-demand", "healthy", None)
+
+
+NOW = 1_767_268_800.0  # 2026-01-01T12:00:00Z
+STATES = {
+    "a": NodeState(),
+    "b": NodeState(Capacity.SPOT),
+    "c": NodeState(Capacity.SPOT, Health(Verdict.LEAVING, "notice (azure Preempt)", NOW, NOW + 25)),
+}
+
+
+def spot_nodes() -> list[NodeUsage]:
+    return node_usages([node(name, f"10.0.0.{i}", gpus=1) for i, name in enumerate("abc")], [])
+
+
+def test_spot_nodes_and_those_that_leave_are_told_apart_where_there_are_any() -> None:
+    shown = node_lines(spot_nodes(), STATES, NOW)
+    assert shown[:4] == [
+        "NAME  IPADDRESS  ROLE    STATUS  GPU(Total)  GPU(Allocated)  CAPACITY   LEAVES",
+        "a     10.0.0.0   <none>  ready   1           0               on-demand  <none>",
+        "b     10.0.0.1   <none>  ready   1           0               spot       <none>",
+        "c     10.0.0.2   <none>  ready   1           0               spot       in 25s: notice (azure Preempt)",
+    ]
+    assert node_lines(spot_nodes()[:1], STATES, NOW)[0].endswith("GPU(Allocated)")
+
+
+def test_the_details_of_a_spot_node_that_leaves() -> None:
+    details = node_detail_lines(spot_nodes(), STATES, NOW)
+    assert details.count("CAPACITY:   spot") == 2
+    assert details.count("LEAVES:     in 25s: notice (azure Preempt)") == 1
+
+
+def test_programs_read_the_deadline() -> None:
+    figures = usage_figures(spot_nodes()[2], STATES["c"])
+    assert (figures["capacity"], figures["health"]) == ("spot", "leaving")
+    assert (figures["deadline"], figures["reason"]) == ("2026-01-01T12:00:25Z", "notice (azure Preempt)")

@@ -14,6 +14,8 @@ from kubeflow.training import (
     KubeflowOrgV1PyTorchJobSpec,
     KubeflowOrgV1ReplicaSpec,
     KubeflowOrgV1RunPolicy,
+    KubeflowOrgV1TFJob,
+    KubeflowOrgV1TFJobSpec,
     TrainingClient,
 )
 from kubernetes import client, config
@@ -145,6 +147,46 @@ def object_of_two(training):
     step("meeting")
 
 
+def spot_machines(training):
+    """A TFJob whose worker is steered onto a spot machine, in the form that the SDK takes: a replica spec has a pod
+    template, affinity and grace period belong to the spec of its pods, and clean_pod_policy to the run policy."""
+    matches = client.V1NodeSelectorRequirement(key="a-custom-key.io/my-key", operator="In", values=["a-custom-value"])
+    pool = client.V1NodeSelector(node_selector_terms=[client.V1NodeSelectorTerm(match_expressions=[matches])])
+    near = client.V1NodeAffinity(required_during_scheduling_ignored_during_execution=pool)
+    taint = {"key": "kubernetes.azure.com/scalesetpriority", "value": "spot", "effect": "NoSchedule"}
+    container = client.V1Container(name="tensorflow", image="any", command=["sleep", "600"])
+    worker = client.V1PodSpec(
+        containers=[container],
+        affinity=client.V1Affinity(node_affinity=near),
+        tolerations=[client.V1Toleration(operator="Equal", **taint)],
+        termination_grace_period_seconds=25,
+    )
+    roles = {"PS": client.V1PodSpec(containers=[container]), "Worker": worker}
+    training.create_job(
+        KubeflowOrgV1TFJob(
+            api_version="kubeflow.org/v1",
+            kind="TFJob",
+            metadata=client.V1ObjectMeta(name="mnist", namespace=NAMESPACE),
+            spec=KubeflowOrgV1TFJobSpec(
+                run_policy=KubeflowOrgV1RunPolicy(clean_pod_policy="None"),
+                tf_replica_specs={
+                    role: KubeflowOrgV1ReplicaSpec(replicas=1, template=client.V1PodTemplateSpec(spec=spec))
+                    for role, spec in roles.items()
+                },
+            ),
+        )
+    )
+    training.wait_for_job_conditions(
+        "mnist", job_kind="TFJob", expected_conditions={"Running"}, wait_timeout=60, polling_interval=1
+    )
+    pods = {pod.metadata.name: pod.spec for pod in training.get_job_pods("mnist")}
+    assert pods["mnist-worker-0"].node_name == "spot-0", pods
+    assert pods["mnist-worker-0"].termination_grace_period_seconds == 25
+    assert pods["mnist-ps-0"].node_name.startswith("node-"), pods
+    training.delete_job("mnist", job_kind="TFJob")
+    step("spot")
+
+
 def running(training):
     training.create_job(name="stays", train_func=stay, num_workers=1)
     training.wait_for_job_conditions("stays", expected_conditions={"Running"}, wait_timeout=60, polling_interval=1)
@@ -188,6 +230,7 @@ def main():
     function(training)
     object_of_two(training)
     tensorflow(training)
+    spot_machines(training)
     running(training)
     failure(training)
     removal(training)

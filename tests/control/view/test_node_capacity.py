@@ -10,6 +10,7 @@ from understudy.model.nodes import Capacity
     "labels",
     [
         {"kubernetes.azure.com/scalesetpriority": "spot"},
+        {"understudy.dev/spot": "true"},
         {"cloud.google.com/gke-spot": "true"},
         {"cloud.google.com/gke-preemptible": "true"},
         {"eks.amazonaws.com/capacityType": "SPOT"},

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from understudy.control.view.node_capacity import capacity_of
 from understudy.embedded.clusters.machine import Gpu, Machine
 from understudy.embedded.clusters.nodes import machine_node, pool_nodes
 from understudy.embedded.clusters.pools import BadPool, Pool
 from understudy.kinds.decoding import decode
+from understudy.model.nodes import Capacity
 
 MACHINE = Machine(name="host", address="10.0.0.1", cpu="16", memory="64Gi")
 
@@ -91,23 +93,38 @@ def test_labels_of_every_node() -> None:
     assert found["understudy.dev/pool"] == "p"
 
 
+OWN = {"understudy.dev/spot": "true"}
+AKS = {"kubernetes.azure.com/scalesetpriority": "spot"}
+GKE = {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-provisioning": "spot"}
+EKS = {"eks.amazonaws.com/capacityType": "SPOT"}
+KARPENTER = {"karpenter.sh/capacity-type": "spot"}
+
+
 @pytest.mark.parametrize(
-    ("spot", "label", "tainted"),
+    ("spot", "marks", "taint"),
     [
-        (True, ("understudy.dev/spot", "true"), False),
-        ("azure", ("kubernetes.azure.com/scalesetpriority", "spot"), True),
-        ("gke", ("cloud.google.com/gke-spot", "true"), False),
-        ("aws", ("eks.amazonaws.com/capacityType", "SPOT"), False),
-        ("karpenter", ("karpenter.sh/capacity-type", "spot"), False),
+        pytest.param(True, {}, "", id="no cloud"),
+        pytest.param("azure", AKS, "kubernetes.azure.com/scalesetpriority=spot", id="AKS taints its spot nodes"),
+        pytest.param("gke", GKE, "", id="GKE taints none unless it is asked to"),
+        pytest.param({"cloud": "gke", "taint": True}, GKE, "cloud.google.com/gke-spot=true", id="GKE, asked to taint"),
+        pytest.param("aws", EKS, "", id="EKS taints none"),
+        pytest.param({"cloud": "aws"}, EKS, "", id="the long form alone adds no taint"),
+        pytest.param({"cloud": "aws", "taint": True}, EKS, "eks.amazonaws.com/capacityType=SPOT", id="EKS, tainted"),
+        pytest.param("karpenter", KARPENTER, "", id="Karpenter taints none"),
+        pytest.param(
+            {"cloud": "karpenter", "taint": True}, KARPENTER, "karpenter.sh/capacity-type=spot", id="Karpenter, tainted"
+        ),
+        pytest.param({"cloud": "azure", "taint": False}, AKS, "", id="AKS, its taint taken away"),
     ],
 )
-def test_spot_nodes_look_as_their_cloud_makes_them(spot: Any, label: tuple[str, str], tainted: bool) -> None:
+def test_spot_nodes_look_as_their_cloud_makes_them(spot: Any, marks: dict[str, str], taint: str) -> None:
     [node] = nodes({"name": "p", "spot": spot, "taints": ["x:NoExecute"]})
     found = node["metadata"]["labels"]
-    assert found[label[0]] == label[1]
-    assert found["understudy.dev/spot"] == "true"
-    azure = [{"key": "kubernetes.azure.com/scalesetpriority", "value": "spot", "effect": "NoSchedule"}]
-    assert node["spec"]["taints"] == [*(azure if tainted else []), {"key": "x", "effect": "NoExecute"}]
+    assert found.items() >= {**OWN, **marks}.items()
+    assert capacity_of({key: found[key] for key in marks or OWN}, {}) is Capacity.SPOT
+    key, _, value = taint.partition("=")
+    spot_taint = [{"key": key, "value": value, "effect": "NoSchedule"}] if taint else []
+    assert node["spec"]["taints"] == [*spot_taint, {"key": "x", "effect": "NoExecute"}]
 
 
 def test_spares_are_marked_for_the_planner() -> None:

@@ -1,5 +1,6 @@
 """How many pods a budget lets go, where kubectl and evictions look for it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, metadata, pod
-from understudy.embedded.controllers.disruption import DisruptionController
+from understudy.embedded.controllers import disruption
+from understudy.embedded.controllers.disruption import DisruptionController, SeenBudget, status_of
 from understudy.embedded.controllers.runtime.controller import Controller
+from understudy.kinds.children.partial_objects import PartialPod
 from understudy.objects.resources import BUDGETS, PODS
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -102,5 +105,33 @@ def test_a_budget_without_pods_allows_nothing() -> None:
             api.put(BUDGETS, budget(maxUnavailable=1))
             await quiet()
             assert api.read(BUDGETS, "keep")["status"]["disruptionsAllowed"] == 0
+
+    run_scenario(scenario)
+
+
+def test_the_pods_of_a_huge_namespace_are_looked_at_a_few_times_while_they_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+
+    def counted(budget: SeenBudget, pods: Sequence[PartialPod], now: float) -> dict[str, Any]:
+        looks.append(len(pods))
+        return status_of(budget, pods, now)
+
+    monkeypatch.setattr(disruption, "status_of", counted)
+
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, budgets):
+            api.put(BUDGETS, budget(minAvailable=1))
+            for number in range(600):
+                api.put(PODS, trainer(f"p{number}"))
+            await api.clock.advance(1)
+            del looks[:]
+            for number in range(200):
+                api.put(PODS, trainer(f"more{number}"))
+                await api.clock.advance(0.005)
+            await api.clock.advance(1)
+            assert api.read(BUDGETS, "keep")["status"]["currentHealthy"] == 800
+            assert len(looks) <= 40  # 100 with a batch each 20 ms: each write is looked at, too
 
     run_scenario(scenario)

@@ -1,6 +1,6 @@
 """Who answers for a Service."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,8 +9,10 @@ from tests.embedded.controllers.controller_runner import ControllerParts, run_sc
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, container, metadata, pod
 from understudy.embedded import label_index
-from understudy.embedded.controllers.endpoints import EndpointsController
+from understudy.embedded.controllers import endpoints as endpoints_module
+from understudy.embedded.controllers.endpoints import EndpointsController, Service, subsets_of
 from understudy.embedded.controllers.runtime.controller import Controller
+from understudy.embedded.controllers.runtime.object_version import ObservedPod
 from understudy.embedded.label_index import matches
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES
 
@@ -129,5 +131,31 @@ def test_an_event_of_a_pod_is_no_work_for_services_of_other_pods(monkeypatch: py
             await api.clock.advance(1)
             assert subsets(api)[0]["addresses"][0]["ip"] == "127.0.0.2"
             assert len(compared) <= 10
+
+    run_scenario(scenario)
+
+
+def test_the_pods_of_a_huge_service_are_looked_at_a_few_times_while_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def counted(service: Service, pods: Sequence[ObservedPod]) -> list[dict[str, Any]]:
+        looks.append(len(pods))
+        return subsets_of(service, pods)
+
+    monkeypatch.setattr(endpoints_module, "subsets_of", counted)
+
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, endpoints):
+            api.put(SERVICES, service())
+            for number in range(500):
+                api.put(PODS, answering(f"web-{number}", f"10.0.0.{number}"))
+            await api.clock.advance(1)
+            del looks[:]
+            for number in range(200):
+                api.put(PODS, answering(f"more-{number}", f"10.0.1.{number}"))
+                await api.clock.advance(0.005)
+            await api.clock.advance(1)
+            assert len(subsets(api)[0]["addresses"]) == 700
+            assert len(looks) <= 24  # 40 with a batch each 50 ms: each write is looked at, too
 
     run_scenario(scenario)

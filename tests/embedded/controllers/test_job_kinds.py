@@ -1,11 +1,17 @@
 """Jobs on a cluster: pods are made once, whatever the watch or the connection does."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from tests.embedded.controllers.controller_runner import job_kind_controller, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import job
+from understudy.embedded.controllers.child_writer import CONCURRENCY
+from understudy.embedded.controllers.job_kinds import JobKindController
 from understudy.kinds.children.job.spec import TRACKING
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import Ref
 
@@ -161,6 +167,57 @@ def test_pods_of_a_deleted_job_are_let_go() -> None:
             api.remove(JOBS, "train")
             await api.clock.advance(1)
             assert all(TRACKING not in pod["metadata"]["finalizers"] for pod in api.all(PODS))
+
+    run_scenario(scenario)
+
+
+def test_each_pod_of_a_deleted_job_is_looked_at_a_few_times_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[str] = []
+
+    def counted(_: JobKindController, child: PartialObject) -> PartialObject:
+        looks.append(child.metadata.name)
+        return child
+
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
+            api.put(JOBS, job("train", parallelism=60, completions=60))
+            await quiet(1000)
+            monkeypatch.setattr(JobKindController, "_as_leaving", counted)
+            api.remove(JOBS, "train")
+            await api.clock.advance(1)
+            for name in api.names(PODS):
+                api.remove(PODS, name)
+                await api.clock.advance(0.1)
+            assert api.names(PODS) == []
+            assert 60 <= len(looks) <= 3 * 60
+
+    run_scenario(scenario)
+
+
+def test_the_children_of_one_job_leave_connections_to_other_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    under_way: list[int] = []
+    create = FakeCluster.create
+
+    async def counted(api: FakeCluster, *arguments: Any, **options: Any) -> bytes:
+        under_way.append(1)
+        busiest.append(len(under_way))
+        await asyncio.sleep(0)
+        try:
+            return await create(api, *arguments, **options)
+        finally:
+            under_way.pop()
+
+    busiest: list[int] = []
+    monkeypatch.setattr(FakeCluster, "create", counted)
+
+    async def scenario(api: FakeCluster) -> None:
+        async with running_controllers(api, JOB):
+            api.put(JOBS, job("train", parallelism=100, completions=100))
+            await quiet(2000)
+            assert len(api.names(PODS)) == 100
+            assert 1 < max(busiest) <= CONCURRENCY + 1  # and an event
 
     run_scenario(scenario)
 

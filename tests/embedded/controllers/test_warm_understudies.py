@@ -2,14 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from tests.embedded.controllers.controller_runner import ControllerParts, run_scenario, running_controllers
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, container, job, metadata, pod
 from understudy.embedded.controllers.runtime.controller import Controller
 from understudy.embedded.controllers.warm_understudies import ANEW_AFTER, REST, WarmUnderstudyController
-from understudy.kinds.annotations import UNDERSTUDY_OF, WARM, WARM_FOR, WARM_IMPORTS
+from understudy.kinds.annotations import CAPACITY, UNDERSTUDY_OF, WARM, WARM_FOR, WARM_IMPORTS
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
-from understudy.kinds.understudies import GRACE
+from understudy.kinds.understudies import GRACE, understudy_pod
 from understudy.objects.resources import EVENTS, JOBS, PODS
 
 GPU = {"limits": {"nvidia.com/gpu": "1"}}
@@ -69,6 +71,17 @@ def test_an_understudy_is_made_like_a_member_that_needs_accelerators() -> None:
             assert {"readinessProbe", "lifecycle"}.isdisjoint(one)
 
     run_scenario(scenario)
+
+
+@pytest.mark.parametrize(("of_job", "of_pod", "expected"), [("spot", None, "spot"), ("spot", "on-demand", "on-demand")])
+def test_an_understudy_sits_on_the_capacity_on_which_it_may_step_in(
+    of_job: str, of_pod: str | None, expected: str
+) -> None:
+    job, one = training(uid="u"), member("worker", 0)
+    job["metadata"]["annotations"][CAPACITY] = of_job
+    one["metadata"]["annotations"] = {CAPACITY: of_pod} if of_pod else {}
+    made = understudy_pod(job, "PyTorchJob/default/train", one, 0)
+    assert made["metadata"]["annotations"][CAPACITY] == expected
 
 
 def test_as_many_as_asked_for_and_no_more() -> None:

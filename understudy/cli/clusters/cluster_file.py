@@ -9,7 +9,7 @@ import msgspec
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, OWN_ACCESS, PYTHON_SCOPES
-from understudy.embedded.clusters.pools import Notices, Pool, Taint, Topology
+from understudy.embedded.clusters.pools import SPOT_CLOUDS, Notices, Pool, Spot, Taint, Topology
 
 RUNTIMES = ("process", "docker", "podman")
 _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": "a list", "object": "a mapping",
@@ -17,7 +17,7 @@ _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": 
 _CHOICES_ARE = {"runtime": "the runtimes are", "podAccess": "it is one of", "pythonEnv": "it is one of"}
 _TYPES = re.compile(r"`([^`]+)`")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
-_CHOICES = {"spot": (True, False, "azure", "gke", "aws", "karpenter"), "spare": (True, False, "keep")}
+_CHOICES = {"spot": (True, False, *SPOT_CLOUDS), "spare": (True, False, "keep")}
 
 
 class ClusterFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -60,17 +60,27 @@ def _check_pools(path: str, pools: object) -> None:
             raise BadInput(f"{path}: pools[{index}]: expected a mapping with a name, such as {{name: node, count: 3}}")
         place = f"pools[{index}]."
         _known_keys(path, place, pool, Pool)
-        for field, struct in (("topology", Topology), ("taints", Taint), ("notices", Notices)):
+        for field, struct in (("topology", Topology), ("taints", Taint), ("spot", Spot), ("notices", Notices)):
             given = pool.get(field)
             for entry in given if isinstance(given, list) else [given]:
                 if isinstance(entry, dict):
                     _known_keys(path, f"{place}{field}.", entry, struct)
+        if isinstance(spot := pool.get("spot"), dict):
+            _check_spot(f"{path}: {place}spot", spot)
         for field, choices in _CHOICES.items():
-            if field in pool and pool[field] not in choices:
+            if field in pool and pool[field] not in choices and not (field == "spot" and isinstance(spot, dict)):
                 offered = ", ".join(str(choice).lower() for choice in choices)
                 raise BadInput(f"{path}: {place}{field}: {pool[field]!r} is none of {offered}")
         _check_mapping(path, f"{place}labels", pool.get("labels"), str, "text; write it in quotes")
         _check_mapping(path, f"{place}accelerators", pool.get("accelerators"), int, "a whole number")
+
+
+def _check_spot(place: str, spot: Mapping[str, Any]) -> None:
+    offered = ", ".join(SPOT_CLOUDS)
+    if "cloud" not in spot:
+        raise BadInput(f"{place}.cloud: missing; it is one of {offered}")
+    if spot["cloud"] not in SPOT_CLOUDS:
+        raise BadInput(f"{place}.cloud: {spot['cloud']!r} is none of {offered}")
 
 
 def _check_mapping(path: str, place: str, given: object, kind: type, wanted: str) -> None:

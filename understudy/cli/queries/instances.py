@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.cli.output.tables import NONE
 from understudy.cli.queries.container_states import detail_of, ends_of, last_end, trouble_of, word_of
-from understudy.cli.queries.objects import ContainerInfo, PodInfo
+from understudy.cli.queries.objects import ContainerInfo, NodeState, PodInfo
 from understudy.cli.queries.roles import CHIEFS, accelerators, amounts_of
 from understudy.kinds.ownership import (
     COMPLETION_INDEX,
@@ -50,6 +50,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     leaving: bool = False
     container_states: tuple[ContainerInfo, ...] = ()
     init_states: tuple[ContainerInfo, ...] = ()
+    node_state: NodeState | None = None  # only `with_nodes` asks for it
 
     @property
     def shown_status(self) -> str:

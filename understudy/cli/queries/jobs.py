@@ -17,6 +17,7 @@ from understudy.cli.queries.lists import list_pods, pods_of_job
 from understudy.cli.queries.objects import PodInfo
 from understudy.cli.queries.roles import JobRole, accelerators, roles_of, total
 from understudy.cli.session import Session
+from understudy.client import KubeClient
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
 from understudy.kinds.kueue import QUEUE
 from understudy.kinds.ownership import owner_of
@@ -261,6 +262,17 @@ async def with_pods(session: Session, found: JobObject) -> JobSummary:
         pod for pod in ready if any(owner.kind == kind for owner in pod.metadata.owner_references) and _is_ready(pod)
     )
     return msgspec.structs.replace(job, understudies=tuple(instance_of(pod, kind) for pod in own))
+
+
+async def with_nodes(client: KubeClient, job: JobSummary) -> JobSummary:
+    """The job, with the states of the nodes that its instances sit on."""
+    if job.finished:
+        return job
+    from understudy.cli.queries.node_states import node_states  # with what judges nodes, which lists do not need
+
+    states = await node_states(client, {one.node for one in job.instances if one.node})
+    placed = (msgspec.structs.replace(one, node_state=states.get(one.node)) for one in job.instances)
+    return msgspec.structs.replace(job, instances=tuple(placed))
 
 
 def _is_ready(pod: PodInfo) -> bool:

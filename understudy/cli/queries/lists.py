@@ -1,6 +1,6 @@
 """Asks a cluster for jobs, pods, events, nodes, incidents: lists of any length, page by page, into values of a type."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resourc
 from understudy.ports import Refused
 
 Item = TypeVar("Item")
+FEW_NODES = "100"  # in a page, for callers that may need only the first page
 
 # The labels by which the pods of each kind know their job: any one of them does.
 POD_LABELS = {
@@ -63,6 +64,11 @@ async def list_events(client: KubeClient, namespace: str, fields: str = "") -> l
 
 async def list_nodes(client: KubeClient) -> list[NodeInfo]:
     return await _list(client, NODES, _NODES, "")
+
+
+def follow_nodes(client: KubeClient) -> AsyncIterator[NodeInfo]:
+    """For callers that may need only the first of them."""
+    return listed(client, NODES, _NODES, query={"limit": FEW_NODES})
 
 
 async def list_incidents(client: KubeClient, namespace: str) -> list[Incident]:

@@ -8,32 +8,19 @@ from typing import Any
 
 import msgspec
 
-from understudy.cli.clusters.selection import local_cluster_at
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.queries.instances import natural_key
 from understudy.cli.queries.job_status import true_condition
 from understudy.cli.queries.lists import pods_on_nodes
 from understudy.cli.queries.names import check_node_name
-from understudy.cli.queries.objects import NodeInfo, PodInfo
+from understudy.cli.queries.node_health import HealthJudge, health_judge, node_leases
+from understudy.cli.queries.node_states import list_documents
+from understudy.cli.queries.objects import NodeInfo, NodeState, PodInfo
 from understudy.cli.queries.roles import accelerators, amounts_of
 from understudy.client import KubeClient
-from understudy.client.config import Config
-from understudy.control.loop import LoopSettings
-from understudy.control.view.node_fences import NodeFences
-from understudy.control.view.node_health import HealthLimits, examine_node, heartbeat, is_silent
-from understudy.decide.describe import until_clause
-from understudy.decide.guards import failed_lately, lemon
-from understudy.decide.policy import Policy
-from understudy.embedded.loop_settings import loop_settings
-from understudy.kinds.annotations import read_times
-from understudy.kinds.decoding import decode
-from understudy.model import nodes as model
 from understudy.model.nodes import Verdict, is_accelerator
 from understudy.model.quantity import format_quantity, parse_quantity
-from understudy.objects.errors import BadObject
-from understudy.objects.meta import seconds
-from understudy.objects.nodes import LEASE_NAMESPACE, Lease, Node
-from understudy.objects.resources import LEASES, NODES, Resource
+from understudy.objects.resources import NODES
 from understudy.ports import Ref, Refused
 
 # The labels that name the pool of a node; the first that it has counts.
@@ -93,12 +80,20 @@ class NodeSummary(msgspec.Struct, frozen=True):
     """A node as a whole."""
 
     usage: NodeUsage
-    verdict: Verdict
-    reason: str  # why it is not healthy
+    state: NodeState
     pool: str
     slice: str
     spare: str
     age: float
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.state.health.verdict
+
+    @property
+    def reason(self) -> str:
+        """Why it is not healthy, or what a healthy one is made to pay for."""
+        return self.state.health.cause
 
     @property
     def status(self) -> str:
@@ -112,67 +107,22 @@ class NodeSummary(msgspec.Struct, frozen=True):
         return {name: format_quantity(n, name) for name, n in self.usage.offers.items() if is_accelerator(name) and n}
 
 
-class HealthJudge(msgspec.Struct, frozen=True):
-    """Says how a node is, as the scheduler would."""
-
-    leases: Mapping[str, Lease]
-    now: float
-    limits: HealthLimits
-    policy: Policy = Policy()
-
-    def of(self, document: Document) -> tuple[Verdict, str]:
-        try:
-            node = decode(document)
-            assert isinstance(node, Node)
-            beat = heartbeat(self.leases.get(node.metadata.name))
-            found = examine_node(node, beat, self.now, self.limits)
-            silent = is_silent(node, beat, self.now, self.limits)
-            health = NodeFences(self.limits.return_margin).with_fence(node, found, silent, self.now).health
-            failures = read_times(node.metadata.annotations, "failed-at", node)
-        except BadObject as error:
-            return Verdict.SUSPECT, str(error)
-        return health.verdict, health.cause or self._past(failures)
-
-    def _past(self, failures: tuple[float, ...]) -> str:
-        """What a healthy node is made to pay for."""
-        node = model.Node("", failures=failures)
-        if (guard := lemon(node, self.policy, self.now)) is not None:
-            return f"{guard.guard}: {guard.detail}{until_clause(guard.until)}"
-        if failed_lately(node, self.policy, self.now):
-            return f"failed lately: the last choice{until_clause(failures[-1] + self.policy.node_cooldown)}"
-        return ""
-
-
-async def node_summaries(client: KubeClient) -> list[NodeSummary]:
-    nodes, leases, pods = await asyncio.gather(_items(client, NODES), _leases(client), pods_on_nodes(client, ()))
+async def node_summaries(client: KubeClient, names: Sequence[str] = ()) -> list[NodeSummary]:
+    """Of all nodes; those named are sure to have their pods."""
+    listed = asyncio.gather(list_documents(client, NODES), node_leases(client), pods_on_nodes(client, names))
+    nodes, leases, pods = await listed
     usages = node_usages([msgspec.convert(node, NodeInfo) for node in nodes], pods)
-    judge = HealthJudge(leases, cluster_time(list(leases.values()), time.time()), *_settings(client.config))
+    judge = await health_judge(client, leases)
     found = [_summary(node, usage, judge) for node, usage in zip(nodes, usages, strict=True)]
     return sorted(found, key=lambda one: natural_key(one.usage.name))
 
 
-def cluster_time(leases: Sequence[Lease], here: float) -> float:
-    """The time of the cluster: ours, unless its newest lease shows that the clocks differ."""
-    renewed = [(at, lease.spec.lease_duration_seconds) for lease in leases if (at := seconds(lease.spec.renew_time))]
-    newest, lasts = max(renewed, default=(here, 0))
-    return here if newest <= here <= newest + lasts else newest
-
-
-def _settings(config: Config) -> tuple[HealthLimits, Policy]:
-    """Those that the scheduler of an embedded cluster of this machine judges by; the defaults for any other."""
-    cluster = local_cluster_at(config)
-    loop = loop_settings(cluster.settings.loop) if cluster else LoopSettings()
-    return loop.limits, loop.policy
-
-
 def _summary(document: Document, usage: NodeUsage, judge: HealthJudge) -> NodeSummary:
     labels = document["metadata"].get("labels") or {}
-    state, why = judge.of(document)
     created = msgspec.convert(document, NodeInfo).metadata.creation_timestamp
     return NodeSummary(
         usage=usage,
-        verdict=state,
-        reason=why,
+        state=judge.of(document),
         pool=first_label(labels, POOLS),
         slice=first_label(labels, SLICES),
         spare=labels.get(SPARE, ""),
@@ -182,23 +132,6 @@ def _summary(document: Document, usage: NodeUsage, judge: HealthJudge) -> NodeSu
 
 def first_label(labels: Mapping[str, str], keys: Sequence[str]) -> str:
     return next((labels[key] for key in keys if key in labels), "")
-
-
-async def _items(client: KubeClient, resource: Resource, namespace: str = "") -> list[Document]:
-    listed = msgspec.json.decode(await client.get(Ref(resource, namespace)))
-    head = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return [{**head, **item} for item in listed["items"]]
-
-
-async def _leases(client: KubeClient) -> dict[str, Lease]:
-    """Empty if the user may not list leases, or the cluster has none."""
-    try:
-        documents = await _items(client, LEASES, LEASE_NAMESPACE)
-    except Refused as error:
-        if error.code not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
-            raise
-        return {}
-    return {lease.metadata.name: lease for lease in map(decode, documents) if isinstance(lease, Lease)}
 
 
 async def find_nodes(client: KubeClient, names: Iterable[str]) -> list[Document]:
@@ -221,9 +154,9 @@ _ROLE, _OLD_ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 _SPARE = "understudy.dev/spare"
 
 
-def select_nodes(nodes: Sequence[NodeInfo], names: Sequence[str]) -> list[NodeInfo]:
+def select_nodes(nodes: Sequence[NodeUsage], names: Sequence[str]) -> list[NodeUsage]:
     """Those asked for, else all; by name, with the numbers in it as numbers."""
-    known = {node.metadata.name: node for node in nodes}
+    known = {node.name: node for node in nodes}
     for name in names:
         if name not in known:
             raise BadInput(f"top node: no node {name!r}; {suggestion(name, known, 'there are')}")

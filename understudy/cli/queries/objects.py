@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from understudy.model.nodes import Capacity, Health
 from understudy.objects.meta import Condition, ObjectMeta, Part, Time
 from understudy.objects.pods import PodSpec
 
@@ -111,6 +112,13 @@ class EventInfo(Part, frozen=True, gc=False, kw_only=True):
     @property
     def times(self) -> int:
         return max(self.count or 1, self.series.count if self.series else 1)
+
+
+class NodeState(msgspec.Struct, frozen=True):
+    """Which kind of capacity a node is, and how healthy."""
+
+    capacity: Capacity = Capacity.ON_DEMAND
+    health: Health = Health()
 
 
 class NodeAddress(Part, frozen=True, gc=False):

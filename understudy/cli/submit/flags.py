@@ -25,7 +25,8 @@ def add_doing(parser: argparse.ArgumentParser) -> None:
     add("-f", "--filename", metavar="FILE", dest="file", help="start from this manifest of a job (- for stdin)")
     add("--set", metavar="PATH=VALUE", action="append", default=[],
         help="set a field of the job, such as spec.runPolicy.suspend=true; may be repeated")  # fmt: skip
-    add("--dry-run", action="store_true", help="print the YAML; ask no cluster, change nothing")
+    add("--dry-run", action="store_true", help="print the YAML; change nothing")
+    add("--yes", action="store_true", help="submit it even if the cluster could not hold it; do not ask")
     add_log_level(group, "it says")
     how = group.add_mutually_exclusive_group()
     how.add_argument("--wait", action="store_true", help="wait until it has ended: 0 when it succeeded, 1 when not")

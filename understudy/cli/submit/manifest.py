@@ -60,7 +60,7 @@ _ON_TOP = {
     "scheduler", "image", "image_pull_secret",
 }  # fmt: skip
 _NOT_ABOUT_THE_JOB = {
-    "file", "set", "dry_run", "wait", "watch", "namespace", "cluster", "context", "kubeconfig",
+    "file", "set", "dry_run", "yes", "wait", "watch", "namespace", "cluster", "context", "kubeconfig",
 }  # fmt: skip
 
 

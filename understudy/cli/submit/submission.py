@@ -9,8 +9,8 @@ import msgspec
 
 from understudy.cli.errors import BadInput
 from understudy.cli.output.manifests import as_yaml
-from understudy.cli.session import Session, client_config, run_in_session
-from understudy.cli.submit import checks, tensorboard
+from understudy.cli.session import FAILED, Session, client_config, run_in_session, try_in_session
+from understudy.cli.submit import checks, cluster_capacity, tensorboard
 from understudy.cli.submit.create import ApiObject, create
 from understudy.cli.submit.discovery import Discovery
 from understudy.cli.submit.field_paths import set_fields
@@ -57,6 +57,7 @@ def _check_warm(warm: int, *, embedded: bool) -> None:
 
 
 QUIET = ("warn", "error")
+ANSWERS_WITHIN = 2.0  # seconds that a dry run waits for a cluster
 _BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, tensorboard.DEPLOYMENTS)}
 
 
@@ -66,7 +67,7 @@ def submit(options: argparse.Namespace) -> int:
     kind, request = options.kind, fit_request(_request(options), embedded=goes_to_embedded(options))
     if options.dry_run:
         resource = _asked_version(kind, request) or kind.RESOURCES[0]
-        return _print([_job(kind, request, resource, options.set), *_beside(request, kind)], options)
+        return _dry_run([_job(kind, request, resource, options.set), *_beside(request, kind)], options)
 
     async def work(session: Session) -> int:
         checks.check_source(session, request.sync_source)
@@ -92,7 +93,7 @@ def _submit_manifest(options: argparse.Namespace) -> int:
     elif job["metadata"].get("namespace") not in (None, options.namespace):
         raise BadInput(f"--namespace {options.namespace}: the manifest says {job['metadata']['namespace']}")
     if options.dry_run:
-        return _print([job], options)
+        return _dry_run([job], options)
 
     async def work(session: Session) -> int:
         if await Discovery(session.client).first([resource]) is None:
@@ -145,6 +146,17 @@ def _beside(request: JobRequest, kind: SubmitKind) -> list[Document]:
     return [*found, *tensorboard.documents(request)] if request.tensorboard else found
 
 
+def _dry_run(documents: list[Document], options: argparse.Namespace) -> int:
+    """An embedded cluster that is there tells whether it could hold the job; others are asked nothing."""
+
+    async def work(session: Session) -> int:
+        await cluster_capacity.is_wanted(session, options, documents[0])
+        return 0
+
+    try_in_session(options, work, ANSWERS_WITHIN)
+    return _print(documents, options)
+
+
 def _print(documents: list[Document], options: argparse.Namespace) -> int:
     """A namespace that was asked for is printed too, so `kubectl apply` needs no option for it."""
     space = {"namespace": options.namespace} if options.namespace else {}
@@ -154,6 +166,9 @@ def _print(documents: list[Document], options: argparse.Namespace) -> int:
 
 
 async def _made(session: Session, options: argparse.Namespace, job: ApiObject, others: list[Document]) -> int:
+    if not await cluster_capacity.is_wanted(session, options, job.document):
+        print(f"{job.title} was not submitted")
+        return FAILED
     pieces = [ApiObject(_BESIDE[document["kind"]], document) for document in others]
     await create(session, job, pieces)
     for piece in (job, *pieces):

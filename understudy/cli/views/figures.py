@@ -9,6 +9,8 @@ from typing import Any
 from understudy.cli.input.times import rfc3339
 from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.jobs import JobSummary
+from understudy.cli.queries.objects import NodeState
+from understudy.model.nodes import Verdict
 from understudy.model.quantity import format_quantity
 
 
@@ -48,6 +50,7 @@ def instance_figures(instance: Instance, now: float, *, is_chief: bool) -> dict[
         "chief": is_chief,
         "node": instance.node,
         "nodeIP": instance.address,
+        **_node_figures(instance.node_state),
         "ip": instance.ip,
         "age": f"{int(now - instance.created)}s",
         "creationTimestamp": rfc3339(instance.created),
@@ -57,6 +60,15 @@ def instance_figures(instance: Instance, now: float, *, is_chief: bool) -> dict[
         "exitCode": instance.exit_code,
         "waits": instance.waits,
     }
+
+
+def _node_figures(state: NodeState | None) -> dict[str, Any]:
+    """Of the node that an instance sits on, where it was asked for."""
+    if state is None:
+        return {}
+    health = state.health
+    leaves = {"deadline": _moment(health.deadline), "reason": health.cause}
+    return {"capacity": state.capacity.value, "leaves": leaves if health.verdict is Verdict.LEAVING else None}
 
 
 def written(amounts: Mapping[str, int]) -> dict[str, str]:

@@ -1,18 +1,24 @@
 """Nodes and the pods on them into the tables of `understudy top node`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from understudy.cli.input.times import rfc3339
 from understudy.cli.output.tables import status_colours, table
 from understudy.cli.queries.nodes import NodeSummary, NodeUsage
+from understudy.cli.queries.objects import NodeState
 from understudy.cli.queries.roles import accelerators
 from understudy.cli.views.figures import written
+from understudy.cli.views.node_states import state_columns
 from understudy.model.quantity import format_quantity
 
 RULE = "-" * 89
 
 
-def node_lines(usages: Sequence[NodeUsage], *, wide: bool = False) -> list[str]:
+def node_lines(
+    usages: Sequence[NodeUsage], states: Mapping[str, NodeState] = {}, now: float = 0.0, *, wide: bool = False
+) -> list[str]:
+    """Spot capacity and announced ends have columns where there are any."""
     head = ["NAME", "IPADDRESS", "ROLE", "STATUS", "GPU(Total)", "GPU(Allocated)"]
     if wide:
         head += [
@@ -28,6 +34,8 @@ def node_lines(usages: Sequence[NodeUsage], *, wide: bool = False) -> list[str]:
     for usage in usages:
         row = [usage.name, usage.address, usage.role, usage.status, str(usage.total), str(usage.allocated)]
         rows.append(row + (_wide_cells(usage) if wide else []))
+    columns = state_columns([states.get(usage.name) for usage in usages], now)
+    rows = [row + cells for row, cells in zip(rows, columns, strict=True)]
     return [*table(rows, status_colours()), RULE, "Allocated/Total GPUs In Cluster:", _share(usages), *_active(usages)]
 
 
@@ -50,17 +58,21 @@ def _active(usages: Sequence[NodeUsage]) -> list[str]:
     return ["Allocated/Total GPUs(Active) In Cluster:", _share(ready)]
 
 
-def node_detail_lines(usages: Sequence[NodeUsage], *, named: bool = False) -> list[str]:
+def node_detail_lines(
+    usages: Sequence[NodeUsage], states: Mapping[str, NodeState] = {}, now: float = 0.0, *, named: bool = False
+) -> list[str]:
     """Nodes with accelerators; the others too where they were asked for by name."""
     lines: list[str] = []
     for usage in usages:
         if usage.total or named:
-            lines += ["", *_detail(usage)]
+            [head, cells] = state_columns([states.get(usage.name)], now)
+            marks = [[f"{title}:", cell] for title, cell in zip(head, cells, strict=True)]
+            lines += ["", *_detail(usage, marks)]
     return [*lines, "", f"Allocated/Total GPUs In Cluster:  {_share(usages)}"]
 
 
-def _detail(usage: NodeUsage) -> list[str]:
-    head = [["NAME:", usage.name], ["IPADDRESS:", usage.address], ["ROLE:", usage.role]]
+def _detail(usage: NodeUsage, marks: list[list[str]]) -> list[str]:
+    head = [["NAME:", usage.name], ["IPADDRESS:", usage.address], ["ROLE:", usage.role], *marks]
     holders = [one for one in usage.holdings if one.gpus]
     rows = [[one.namespace, one.name, str(one.gpus), str(one.limit)] for one in holders]
     held = ["", *table([["NAMESPACE", "NAME", "GPU REQUESTS", "GPU LIMITS"], *rows])] if rows else []
@@ -80,7 +92,8 @@ def _percent(part: int, whole: int) -> int:
     return part * 100 // whole if whole else 0
 
 
-def usage_figures(usage: NodeUsage) -> dict[str, Any]:
+def usage_figures(usage: NodeUsage, state: NodeState) -> dict[str, Any]:
+    deadline = state.health.deadline
     taken: dict[str, int] = {}
     for holding in usage.holdings:
         for name, amount in holding.requests.items():
@@ -92,6 +105,10 @@ def usage_figures(usage: NodeUsage) -> dict[str, Any]:
         "status": usage.status,
         "schedulable": usage.schedulable,
         "spare": usage.spare,
+        "capacity": state.capacity.value,
+        "health": state.health.verdict.value,
+        "reason": state.health.cause,
+        "deadline": None if deadline is None else rfc3339(deadline),
         "totalGPUs": usage.total,
         "allocatedGPUs": usage.allocated,
         "allocatable": written(usage.offers),
@@ -105,12 +122,9 @@ def usage_figures(usage: NodeUsage) -> dict[str, Any]:
 
 def node_figures(one: NodeSummary) -> dict[str, Any]:
     """The keys are a promise to scripts; docs/reference/cli.md lists them."""
-    known = {key: value for key, value in usage_figures(one.usage).items() if key != "spare"}
     return {
-        **known,
+        **usage_figures(one.usage, one.state),
         "status": one.status,
-        "health": one.verdict.value,
-        "reason": one.reason,
         "pool": one.pool,
         "slice": one.slice,
         "spare": one.spare,

@@ -9,6 +9,7 @@ from understudy.cli.queries.events import WRITE_REFUSED
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
+from understudy.cli.views.evictions import eviction_sentences
 from understudy.cli.views.findings import Finding
 from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
 from understudy.kinds.registry import KINDS
@@ -24,7 +25,7 @@ def reason_sentences(
     """`causes` have sentences of their own: what they explain is not said here."""
     told = {cause.pod for cause in causes}
     said = [*_state(job, now, told), *(_with_time_left(words, now) for words in _waiting(job, events, now, told))]
-    return [*said, *_notes(job), *last_disruption(job, events, now)]
+    return [*said, *_notes(job), *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
 
 
 def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:

@@ -39,8 +39,8 @@ class EventRateLimiter:
         return taken
 
 
-MAX_CONCURRENT = 16
-PAUSE = 0.02  # between two batches: at most 800 writes a second
+CONCURRENCY = 8  # the other connections are left to urgent writes
+PAUSE = 0.01  # between two batches: at most 800 writes a second
 RETRY = 1.0
 MAX_DELAY = 10.0  # seconds by which urgent writes may delay other writes that are due
 REPEAT_AFTER = 10.0  # seconds between two reasons written on a waiting pod, however often the reason changes
@@ -107,7 +107,7 @@ class EventRecorder:
     def event(self, subject: EventSubject, text: EventText) -> None:
         self._later((subject, text), self._clock.now() + self._delay, lambda: self.write(subject, text))
 
-    def record_wait(self, subject: EventSubject, message: str, gated: bool = False) -> None:
+    def record_wait(self, subject: EventSubject, message: str, gated: bool = False, with_event: bool = True) -> None:
         """A pod, or a job without pods, waits. The reason is written if it has changed. Most pods wait for less than
         the delay, so that nothing is written."""
         text, written_at = self._wait_messages.get(subject.uid, ("", float("-inf")))
@@ -117,7 +117,8 @@ class EventRecorder:
         due = max(self._clock.now() + self._delay, written_at + REPEAT_AFTER)
         if (waiting := self._waiting.get(subject.uid)) is not None:
             due = min(due, waiting[0])  # a new reason does not delay the write again
-        self._later(subject.uid, due, lambda: self._write_wait(subject, message, gated))
+        condition = "SchedulingGated" if gated else "Unschedulable"
+        self._later(subject.uid, due, lambda: self._write_wait(subject, message, condition, with_event))
 
     def record_nomination(self, pod: Pod, node: str) -> bool:
         """Shows the held seat on the pod, for kubectl; '' for none. Most pods are bound before that is written. Returns
@@ -153,7 +154,7 @@ class EventRecorder:
             self._more.clear()
             now = self._clock.now()
             until = self._priority.due_until(now)
-            due = [key for key, (at, _) in self._waiting.items() if at <= until][:MAX_CONCURRENT]
+            due = [key for key, (at, _) in self._waiting.items() if at <= until][:CONCURRENCY]
             if not due:
                 soonest = min((at for at, _ in self._waiting.values()), default=None)
                 look = None if soonest is None else self._priority.next_look(soonest)
@@ -220,11 +221,11 @@ class EventRecorder:
         ref = Ref(PODS, meta.namespace, meta.name)
         await self._writer.update_pod_status(ref, meta.uid, {"nominatedNodeName": node or None})
 
-    async def _write_wait(self, subject: EventSubject, message: str, gated: bool) -> None:
+    async def _write_wait(self, subject: EventSubject, message: str, condition: str, with_event: bool) -> None:
         over = self._being_written[subject.uid] = asyncio.Event()
         before = self._wait_messages.get(subject.uid)
         try:
-            await self._write_reason(subject, message, gated)
+            await self._write_reason(subject, message, condition, with_event)
         except (Refused, Unreachable):  # it may have been written all the same, so any reason counts as new from now on
             self._wait_messages[subject.uid] = ("", before[1] if before is not None else float("-inf"))
             raise
@@ -232,15 +233,16 @@ class EventRecorder:
             del self._being_written[subject.uid]
             over.set()
 
-    async def _write_reason(self, subject: EventSubject, message: str, gated: bool) -> None:
+    async def _write_reason(self, subject: EventSubject, message: str, condition: str, with_event: bool) -> None:
         known = subject.uid in self._wait_messages
         self._wait_messages[subject.uid] = (message, self._clock.now())
         if subject.kind != "Pod":
             await self.write(subject, EventText("Waiting", message, warning=True))
         elif known or not await self._shows_already(subject, message):
-            status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
+            status = {"conditions": [_unschedulable(message, condition, format_time(int(self._clock.now())))]}
             await self._writer.update_pod_status(Ref(PODS, subject.namespace, subject.name), subject.uid, status)
-            await self.write(subject, EventText("FailedScheduling", message, warning=True))
+            if with_event:
+                await self.write(subject, EventText("FailedScheduling", message, warning=True))
 
     async def _shows_already(self, subject: EventSubject, message: str) -> bool:
         """Whether the pod shows the same already, written by an earlier scheduler: a restart repeats nothing."""
@@ -250,11 +252,11 @@ class EventRecorder:
         return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
 
 
-def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
+def _unschedulable(message: str, reason: str, now: str) -> dict[str, str]:
     return {
         "type": "PodScheduled",
         "status": "False",
-        "reason": "SchedulingGated" if gated else "Unschedulable",
+        "reason": reason,
         "message": message,
         "lastTransitionTime": now,
     }

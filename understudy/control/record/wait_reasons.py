@@ -15,6 +15,8 @@ _PASSING = (
     WaitCode.STILL_LEAVING,
 )  # the first is on the job already, and the second ends in a moment
 
+EVENTS = 100  # pods of a gang that get an event; the others only show the reason as their condition
+
 
 class WaitReasons:
     def __init__(self, view: ClusterView, recorder: EventRecorder) -> None:
@@ -42,5 +44,5 @@ class WaitReasons:
         words, gated = reason_with_holder(wait.reason), wait.reason.code is WaitCode.GATED
         job = self._view.job_of(wait.gang)
         subjects = [EventSubject.of(pod) for pod in pods] or ([EventSubject.of(job)] if job is not None else [])
-        for subject in subjects:
-            self._recorder.record_wait(subject, words, gated)
+        for number, subject in enumerate(subjects):
+            self._recorder.record_wait(subject, words, gated, with_event=number < EVENTS)

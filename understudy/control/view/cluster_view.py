@@ -125,7 +125,7 @@ class ClusterView:
         return self._gangs.pods()
 
     def pods_of(self, gang: str) -> list[Pod]:
-        return [entry.pod for entry in self._gangs.group(gang).entries]
+        return [entry.pod for entry in self._gangs.group(gang).entries.values()]
 
     def job_of(self, gang: str) -> Workload | None:
         """The job of the gang; None for lone pods, and for pods whose job is not known."""
@@ -158,6 +158,10 @@ class ClusterView:
         """Snapshots leave this gang out until one of its pods is created or deleted, or its job changes its spec. A
         gang that has seats counts as stalled instead."""
         self._gangs.pass_over(found)
+
+    def catch_up(self, gangs: Iterable[str]) -> bool:
+        """Whether changes of one of these gangs were left out so far. The next snapshot has them."""
+        return self._gangs.catch_up(gangs)
 
     def snapshot(self, now: float) -> Snapshot:
         """Raises BadObject if an object contradicts another, such as a job whose PriorityClass does not exist."""

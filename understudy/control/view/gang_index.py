@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from understudy.control.view.gang_parts import GangParts, GangPod, PassedOver, UnseenJobs
+from understudy.control.view.forming_pause import FormingPauses, only_waits, pause_after_forming
+from understudy.control.view.gang_parts import GangParts, GangPod, PassedOver, PodName, UnseenJobs
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.pod_groups import PodGroupIndex
 from understudy.kinds import trainjob
@@ -28,8 +29,6 @@ from understudy.objects.pod_groups import AnyGroup
 from understudy.objects.pods import Pod
 from understudy.objects.volumes import claim_names
 
-PodName = tuple[str, str]  # (namespace, name)
-
 
 class GangIndex:
     """The gangs of the cluster. `changes` forms the changed ones again.
@@ -46,6 +45,8 @@ class GangIndex:
         self._entries: dict[PodName, GangPod] = {}
         self._pod_groups = PodGroupIndex()
         self._dirty: dict[str, None] = {}
+        self._grown: dict[str, None] = {}  # groups of which only waiting pods came, went or changed
+        self._pauses = FormingPauses()
         self._maybe_empty: set[str] = set()  # groups that lost an object, and may be empty
         self.looked_at = False  # whether a gang was formed yet
 
@@ -67,7 +68,7 @@ class GangIndex:
 
     @property
     def touched(self) -> bool:
-        return bool(self._dirty)
+        return bool(self._dirty or self._grown)
 
     def put_pod(self, pod: Pod) -> None:
         meta = pod.metadata
@@ -81,21 +82,21 @@ class GangIndex:
         if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
             if not is_unchanged(pod, entry.pod):
                 entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
-                self._dirty[ref.key] = None
+                self._mark(ref.key, only_waits(pod, entry.pod))
             self._book_claims(home, entry.pod, pod)
             entry.pod = pod
             return
         if entry is not None:
             self._drop(entry)
         self._book_claims(home, entry.pod if entry is not None else None, pod)
-        entry = self._entries[home] = GangPod(pod, ref, own, group)
-        self._add(entry)
+        new = self._entries[home] = GangPod(pod, ref, own, group)
+        self._add(new, minor=entry is None and only_waits(pod, pod))
 
     def remove_pod(self, pod: Pod) -> None:
         home = (pod.metadata.namespace, pod.metadata.name)
         entry = self._entries.pop(home, None)
         if entry is not None:
-            self._drop(entry)
+            self._drop(entry, minor=only_waits(entry.pod, entry.pod))
             self._book_claims(home, entry.pod, None)
             if entry.group is not None:
                 self._set_group(home, None, entry.own)
@@ -189,16 +190,29 @@ class GangIndex:
         self._dirty.update(dict.fromkeys(self._unfinished.get(namespace, ())))
 
     def next_look(self) -> float | None:
-        return self._unseen_jobs.next_look()
+        moments = (self._unseen_jobs.next_look(), self._pauses.next_look())
+        return min((at for at in moments if at is not None), default=None)
+
+    def catch_up(self, gangs: Iterable[str]) -> bool:
+        """The changes of these gangs are left out no longer. Returns whether there are any."""
+        late = self._pauses.ended({pods_key(gang) for gang in gangs})
+        self._dirty.update(dict.fromkeys(late))
+        return bool(late)
 
     def changes(self, now: float) -> dict[str, Gang | None]:
         """The groups whose gang has changed. `settle` records the new gangs."""
         self.looked_at = True
         changed: dict[str, Gang | None] = {}
         self._dirty.update(dict.fromkeys(self._unseen_jobs.due(now)))
+        self._dirty.update(dict.fromkeys(key for key in self._pauses.due(now) if key in self._groups))
+        for key in self._grown:
+            if key not in self._dirty and not self._pauses.goes_on(key, self._groups[key], now):
+                self._dirty[key] = None
+        self._pauses.ended(self._dirty)
         for key in self._dirty:
             group = self._groups[key]
             gang = self._formed(key, group, now)
+            group.formed_at = now
             if gang is not group.gang and (group.gang is None or gang != group.gang):
                 changed[key] = gang
         return changed
@@ -211,6 +225,7 @@ class GangIndex:
             if group.gang is not None and (gang is None or gang.key != group.gang.key):
                 gone.append(group.gang.key)
             group.gang = gang
+            group.paused = pause_after_forming(gang)
             waiting = self._unfinished.setdefault(_namespace(key), set())
             (waiting.add if group.is_unfinished else waiting.discard)(key)
         for key in self._maybe_empty:
@@ -220,7 +235,7 @@ class GangIndex:
                 self._unfinished.get(_namespace(key), set()).discard(key)
                 self._unseen_jobs.claimed(key)
         self._maybe_empty.clear()
-        self._dirty = {}
+        self._dirty, self._grown = {}, {}
         return gone
 
     def _group(self, key: str) -> GangParts:
@@ -230,20 +245,25 @@ class GangIndex:
         self._dirty[key] = None
         return group
 
-    def _add(self, entry: GangPod) -> None:
-        group = self._group(entry.ref.key)
-        group.entries.append(entry)
+    def _mark(self, key: str, minor: bool) -> None:
+        (self._grown if minor else self._dirty)[key] = None
+
+    def _add(self, entry: GangPod, minor: bool = False) -> None:
+        key = entry.ref.key
+        group = self._groups.setdefault(key, GangParts())
+        group.entries[entry.pod.metadata.namespace, entry.pod.metadata.name] = entry
         group.passed_over = False
+        self._mark(key, minor)
         self._count_for_other_gang(entry, 1)
 
-    def _drop(self, entry: GangPod) -> None:
+    def _drop(self, entry: GangPod, minor: bool = False) -> None:
         self._count_for_other_gang(entry, -1)
-        group = self._groups[entry.ref.key]
-        entries = group.entries
-        del entries[next(i for i, other in enumerate(entries) if other is entry)]
+        key = entry.ref.key
+        group = self._groups[key]
+        del group.entries[entry.pod.metadata.namespace, entry.pod.metadata.name]
         group.passed_over = False
-        self._dirty[entry.ref.key] = None
-        self._maybe_empty.add(entry.ref.key)
+        self._mark(key, minor)
+        self._maybe_empty.add(key)
 
     def _count_for_other_gang(self, entry: GangPod, count: int) -> None:
         """Records on a job how many of its pods count for another gang."""
@@ -262,7 +282,7 @@ class GangIndex:
             if self._invalid_objects is None:
                 raise
             self._invalid_objects.found(key, error)
-            return gang_of_invalid_job(((entry.pod, entry.ref) for entry in group.entries), self._context)
+            return gang_of_invalid_job(((entry.pod, entry.ref) for entry in group.entries.values()), self._context)
         if self._invalid_objects is not None:
             self._invalid_objects.over(key)
         if group.passed_over and gang is not None:
@@ -275,7 +295,7 @@ class GangIndex:
 
     def _is_owned(self, group: GangParts) -> bool:
         """Whether any of its pods is owned by a job that is not known."""
-        for entry in group.entries:
+        for entry in group.entries.values():
             owner = entry.pod.metadata.controller
             if owner is not None and owner.kind in KINDS:
                 known = self._groups.get(pods_key(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
@@ -286,21 +306,21 @@ class GangIndex:
     def _form(self, group: GangParts) -> Gang | None:
         entries = group.entries
         job = group.top_level_job if not group.lent else None
-        if len(entries) == 1 and entries[0].group is None:
-            entry = entries[0]
+        entry = group.first
+        if len(entries) == 1 and entry is not None and entry.group is None:
             if job is None and entry.ref.kind == "Pod":
                 return lone_gang(entry.pod, entry.ref, self._context)
             if isinstance(job, Job) and is_live(entry.pod) and is_plain_single(job):
                 created = seconds(job.metadata.creation_timestamp) or 0.0
                 return gang_of_one(entry.pod, entry.ref, created, self._context)
         seen = self._observed_pods(group)
-        if entries and entries[0].ref.kind == POD_GROUP and (named := entries[0].group) is not None:
+        if entry is not None and entry.ref.kind == POD_GROUP and (named := entry.group) is not None:
             return group_gang(self._pod_groups.definition(named), seen, self._context)
         if isinstance(job, TrainJob) and group.made is not None:
             job = trainjob.from_made_jobset(job, group.made)
         if job is not None:
             done = frozenset().union(*group.done.values())
-            return gang_of(job, self._context, seen, self._groups_of(entries), done)
+            return gang_of(job, self._context, seen, self._groups_of(entries.values()), done)
         return gang_of_jobless_pods(seen, self._context) if seen else None
 
     def _groups_of(self, entries: Iterable[GangPod]) -> dict[str, GroupDefinition]:
@@ -315,7 +335,7 @@ class GangIndex:
 
     def _observed_pods(self, group: GangParts) -> list[ObservedPod]:
         found = []
-        for entry in group.entries:
+        for entry in group.entries.values():
             if entry.seen is None:
                 entry.seen = observe_pod(entry.pod, entry.ref, self._context)
             found.append(entry.seen)

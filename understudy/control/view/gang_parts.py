@@ -1,5 +1,6 @@
 """What is known of one gang before a model gang is formed: its pods, its job, and whether the job was seen."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from understudy.kinds.pod_groups.definition import POD_GROUP, GroupRef
 from understudy.model.gangs import Gang
 from understudy.objects.jobs import JobSet, TrainJob, Workload
 from understudy.objects.pods import Pod
+
+PodName = tuple[str, str]  # (namespace, name)
 
 
 class GangPod(msgspec.Struct, gc=False):
@@ -29,7 +32,7 @@ class GangParts(msgspec.Struct, gc=False):
     """The parts of one gang. A TrainJob and the JobSet it creates are one gang: the TrainJob represents it, and the
     JobSet says which members it has."""
 
-    entries: list[GangPod] = []
+    entries: dict[PodName, GangPod] = {}
     job: Workload | None = None
     train_job: TrainJob | None = None
     made: JobSet | None = None  # created by the TrainJob
@@ -37,6 +40,12 @@ class GangParts(msgspec.Struct, gc=False):
     lent: int = 0  # number of the job's pods that count for a pod group, which is a gang of its own then
     passed_over: bool = False  # its pods were not created in time: it is left out until something about it changes
     gang: Gang | None = None  # as it was returned last
+    formed_at: float = -math.inf
+    paused: float = 0.0  # seconds for which changes of its waiting pods may be left out after it was formed
+
+    @property
+    def first(self) -> GangPod | None:
+        return next(iter(self.entries.values()), None)
 
     @property
     def top_level_job(self) -> Workload | None:
@@ -44,7 +53,8 @@ class GangParts(msgspec.Struct, gc=False):
 
     @property
     def is_stray(self) -> bool:
-        return self.top_level_job is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", POD_GROUP)
+        first = self.first
+        return self.top_level_job is None and first is not None and first.ref.kind not in ("Pod", POD_GROUP)
 
     @property
     def is_unfinished(self) -> bool:
@@ -65,7 +75,7 @@ class PassedOver(NamedTuple):
 
     def still_holds(self, parts: GangParts) -> bool:
         """False when a pod was created or deleted since, or the job changed its spec."""
-        return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries), parts.top_level_job)
+        return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries.values()), parts.top_level_job)
 
 
 class UnseenJobs:

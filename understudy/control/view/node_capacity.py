@@ -6,6 +6,7 @@ from understudy.model.nodes import Capacity
 
 # Labels with the value, in lower case, that a spot node has.
 SPOT_LABELS: tuple[tuple[str, str], ...] = (
+    ("understudy.dev/spot", "true"),  # pools of a cluster file
     ("kubernetes.azure.com/scalesetpriority", "spot"),
     ("cloud.google.com/gke-spot", "true"),
     ("cloud.google.com/gke-preemptible", "true"),

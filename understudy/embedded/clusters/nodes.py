@@ -9,7 +9,7 @@ import msgspec
 
 from understudy.embedded.cluster_folder import NOTICES_FROM
 from understudy.embedded.clusters.machine import Machine
-from understudy.embedded.clusters.pools import BadPool, Pool, Taint, check_pools, parse_taint
+from understudy.embedded.clusters.pools import BadPool, Pool, Spot, SpotCloud, Taint, check_pools, parse_taint
 
 POOL = "understudy.dev/pool"
 SPOT = "understudy.dev/spot"
@@ -17,14 +17,14 @@ SPARE = "understudy.dev/spare"
 DEVICES = "understudy.dev/devices"  # annotation: the devices of this machine for each resource, as JSON
 LOCAL_POOL = "this.machine"  # no pool of a file can have this name
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-# How each cloud marks its spot nodes, and whether it keeps ordinary pods off them.
-_SPOT_LABELS: dict[object, tuple[str, str]] = {
-    "azure": ("kubernetes.azure.com/scalesetpriority", "spot"),
-    "gke": ("cloud.google.com/gke-spot", "true"),
-    "aws": ("eks.amazonaws.com/capacityType", "SPOT"),
-    "karpenter": ("karpenter.sh/capacity-type", "spot"),
+# The labels of each cloud's spot nodes. The first one is the taint, too, that keeps ordinary pods off them.
+_SPOT_LABELS: dict[SpotCloud, dict[str, str]] = {
+    "azure": {"kubernetes.azure.com/scalesetpriority": "spot"},
+    "gke": {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-provisioning": "spot"},
+    "aws": {"eks.amazonaws.com/capacityType": "SPOT"},
+    "karpenter": {"karpenter.sh/capacity-type": "spot"},
 }
-_SPOT_TAINTS = {"azure": Taint("kubernetes.azure.com/scalesetpriority", "NoSchedule", "spot")}
+_TAINTED: tuple[SpotCloud, ...] = ("azure",)  # the clouds that set the taint without being asked
 
 
 def pool_nodes(pools: Iterable[Pool], machine: Machine) -> list[dict[str, Any]]:
@@ -100,7 +100,8 @@ def _marks(pool: Pool, number: int) -> dict[str, str]:
     if pool.topology is not None:
         marks[pool.topology.key] = _domain(pool, number)
     if pool.spot:
-        marks |= {SPOT: "true", **dict([_SPOT_LABELS[pool.spot]] if pool.spot in _SPOT_LABELS else [])}
+        form = _spot_form(pool)
+        marks |= {SPOT: "true", **(_SPOT_LABELS[form.cloud] if form else {})}
     if pool.spare:
         marks[SPARE] = "keep" if pool.spare == "keep" else "true"
     if pool.role:
@@ -108,9 +109,19 @@ def _marks(pool: Pool, number: int) -> dict[str, str]:
     return marks
 
 
+def _spot_form(pool: Pool) -> Spot | None:
+    """None for a pool that is not spot, and for one that is marked by no cloud."""
+    if isinstance(pool.spot, bool):
+        return None
+    return pool.spot if isinstance(pool.spot, Spot) else Spot(pool.spot)
+
+
 def _spot_taints(pool: Pool) -> list[Taint]:
-    taint = _SPOT_TAINTS.get(str(pool.spot))
-    return [taint] if taint else []
+    form = _spot_form(pool)
+    if form is None or not (form.cloud in _TAINTED if form.taint is None else form.taint):
+        return []
+    key, value = next(iter(_SPOT_LABELS[form.cloud].items()))
+    return [Taint(key, "NoSchedule", value)]
 
 
 def _address(pool: Pool, number: int, name: str, machine: Machine) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -46,6 +46,17 @@ class Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpoint: str = ""  # of another metadata server than the cloud's own, such as a stand-in
 
 
+SpotCloud = Literal["azure", "gke", "aws", "karpenter"]
+SPOT_CLOUDS: tuple[SpotCloud, ...] = get_args(SpotCloud)
+
+
+class Spot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Spot nodes as a cloud marks them; whether they have its taint too, where that is a choice."""
+
+    cloud: SpotCloud
+    taint: bool | None = None  # None: as the cloud does by itself
+
+
 class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     name: str
     count: int | None = None  # else as many as there are names, else one
@@ -57,7 +68,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     labels: Mapping[str, str] = {}
     taints: tuple[Taint | str, ...] = ()
     topology: Topology | None = None
-    spot: bool | Literal["azure", "gke", "aws", "karpenter"] = False
+    spot: bool | SpotCloud | Spot = False
     notices: Notices | None = None
     spare: bool | Literal["keep"] = False
     role: str = ""

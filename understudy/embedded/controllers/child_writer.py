@@ -18,6 +18,7 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words
 SUFFIX = 5
 NAME_TRIES = 8
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+CONCURRENCY = 8  # writes for one parent: the connections are shared with the scheduling loop and other controllers
 
 
 class Parent(msgspec.Struct, frozen=True):
@@ -185,10 +186,21 @@ class ChildWriter:
 
 
 async def _all_of(requests: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Runs all, then raises the first exception."""
-    for result in await asyncio.gather(*requests, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
+    """Runs all, then raises the first exception. Requests of other controllers come in between, however many these
+    are."""
+    waiting = iter(requests)
+    failures: list[Exception] = []
+
+    async def worker() -> None:
+        for request in waiting:
+            try:
+                await request
+            except Exception as error:
+                failures.append(error)
+
+    await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
+    if failures:
+        raise failures[0]
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Document:

@@ -19,6 +19,7 @@ from understudy.objects.selectors import selector_of
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 QUIET = 0.02  # seconds in which changes of pods are batched
+PER_POD = 100e-6  # seconds added for each pod of the namespace, since each reconcile looks at all of them
 
 
 class _Conditions(Part, frozen=True, gc=False):
@@ -112,8 +113,9 @@ class DisruptionController:
             of_namespace.pop(meta.name, None)
         else:
             of_namespace[meta.name] = pod
+        at = self._clock.now() + QUIET + PER_POD * len(of_namespace)
         for name in self._budgets.get(meta.namespace, ()):
-            self.queue.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+            self.queue.add_at(f"{meta.namespace}/{name}", at)
 
     async def reconcile(self, key: str) -> float | None:
         namespace, _, name = key.partition("/")

@@ -16,6 +16,7 @@ from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 QUIET = 0.05  # seconds in which changes of pods are batched
+PER_POD = 100e-6  # seconds added for each pod that the Service selects, since each reconcile looks at all of them
 MANAGED = "endpoints.kubernetes.io/managed-by"
 OURS = "endpoint-controller"
 
@@ -104,6 +105,7 @@ class EndpointsController:
         self._pods: dict[str, ObservedPod] = {}
         self._labels: LabeledObjects[str] = LabeledObjects()  # of pods
         self._endpoints: dict[str, bytes] = {}
+        self._selected: dict[str, int] = {}  # by Service, how many pods it selected at the last look
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {SERVICES: self._on_service, ENDPOINTS: self._on_endpoints, PODS: self._on_pod}
@@ -114,6 +116,7 @@ class EndpointsController:
         key = f"{meta.namespace}/{meta.name}"
         if change.is_deleted:
             self._services.pop(key, None)
+            self._selected.pop(key, None)
             self._selectors.remove(key)
         else:
             self._services[key] = service
@@ -145,7 +148,7 @@ class EndpointsController:
 
     def _queue_services_of(self, namespace: str, labels: Mapping[str, str]) -> None:
         for key in self._selectors.matching(namespace, labels):
-            self.queue.add_at(key, self._clock.now() + QUIET)
+            self.queue.add_at(key, self._clock.now() + QUIET + PER_POD * self._selected.get(key, 0))
 
     def _pods_of(self, service: Service) -> list[ObservedPod]:
         selected = self._labels.matching(service.metadata.namespace, service.spec.selector)
@@ -161,7 +164,9 @@ class EndpointsController:
             if service is None:
                 await self._take_away(ref, known)
             elif service.spec.selector and service.spec.type != "ExternalName":
-                await self._write(ref, known, subsets_of(service, self._pods_of(service)))
+                pods = self._pods_of(service)
+                self._selected[key] = len(pods)
+                await self._write(ref, known, subsets_of(service, pods))
         except Refused as error:
             if error.code not in (
                 HTTPStatus.NOT_FOUND,

@@ -13,13 +13,15 @@ from understudy.kinds.children.actions import NO_ACTIONS, Document, ObservedChil
 from understudy.kinds.children.partial_objects import PartialObject
 from understudy.kinds.job_kind import JobController
 from understudy.objects.resources import Resource
-from understudy.ports import Clock
+from understudy.ports import Clock, Refused, Unreachable
 
 MOST_ROUNDS = 20  # decisions per reconcile, so that a kind that always wants more does not block the other keys
 QUIET = 0.05  # seconds between two reconciles because of children, so that many changes are one reconcile
 SOON = 0.003  # the same after a deletion: a child may be replaced at once, and others may be deleted together with it
+PER_CHILD = 100e-6  # seconds added to both for each child, since each reconcile looks at all of them
 
 ChildKey = tuple[str, str, str]  # resource key, namespace, name
+Departed = tuple[PartialObject, ...]
 
 
 class JobKindController:
@@ -35,6 +37,7 @@ class JobKindController:
         self._children: dict[str, dict[ChildKey, PartialObject]] = {}  # by the uid of the parent
         self._keys: dict[ChildKey, str] = {}
         self._departed: dict[str, list[PartialObject]] = {}  # since the last reconcile, by the uid of the parent
+        self._orphans: dict[str, dict[ChildKey, None]] = {}  # of parents that are gone; not released yet
         self._looked: dict[str, float] = {}
         self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in controller.reads}
 
@@ -50,6 +53,7 @@ class JobKindController:
         uid = change.read(PartialObject).metadata.uid
         if change.is_deleted:
             self._parents.pop(uid, None)
+            self._orphans[uid] = dict.fromkeys(self._children.get(uid, ()))
         else:
             self._parents[uid] = change.raw
         self.queue.add(uid)
@@ -65,14 +69,16 @@ class JobKindController:
             owner = None if change.is_deleted else self._owner(resource, child)
             if change.is_deleted:
                 self._writer.deleted.discard(meta.uid)
-                if former is not None:
+                if former in self._parents:
                     self._departed.setdefault(former, []).append(child)
             elif owner is not None:
                 self._keys[key] = owner
                 self._children.setdefault(owner, {})[key] = child
+                if owner not in self._parents:
+                    self._orphans.setdefault(owner, {})[key] = None
                 goes = meta.leaving and before is not None and not before.metadata.leaving
                 self._touch(owner, SOON if goes else QUIET)
-            if former is not None and former != owner:
+            if former is not None and former != owner and former in self._parents:
                 self._touch(former, SOON)
 
         return observe
@@ -115,6 +121,7 @@ class JobKindController:
 
     def _touch(self, owner: str, pause: float = QUIET) -> None:
         """Queues the owner, `pause` seconds after its last reconcile at the earliest."""
+        pause += PER_CHILD * len(self._children.get(owner, ()))
         self.queue.add_at(owner, self._looked.get(owner, 0.0) + pause)
 
     async def reconcile(self, key: str) -> float | None:
@@ -127,8 +134,9 @@ class JobKindController:
                 self._writer.forget(key)
                 await self._free(key)
                 return None
+            self._orphans.pop(key, None)
             parent = Parent(self._controller.resource, msgspec.json.decode(raw))
-            observed = self._observed(key)
+            observed = self._observed(self._children.get(key, {}), tuple(self._departed.get(key, ())))
             wanted = self._controller.reconcile(parent.document, observed, self._clock.now())
             done = not await self._writer.apply(parent, wanted)
             self._have_been_seen(key, len(observed.departed))
@@ -137,16 +145,23 @@ class JobKindController:
         return self._clock.now() + QUIET
 
     async def _free(self, key: str) -> None:
-        siblings = self._children.get(key)
-        if siblings:
-            _, namespace, _ = next(iter(siblings))
-            await self._writer.free(namespace, self._controller.release(self._observed(key)))
+        """Each orphan is released once, and again if it changes: the deletion of one is no reason to look at all."""
+        siblings, keys = self._children.get(key, {}), self._orphans.pop(key, {})
+        orphans = {child: siblings[child] for child in keys if child in siblings}
+        if not orphans:
+            return
+        _, namespace, _ = next(iter(orphans))
+        try:
+            await self._writer.free(namespace, self._controller.release(self._observed(orphans)))
+        except (Refused, Unreachable):
+            self._orphans[key] = {**keys, **self._orphans.get(key, {})}
+            raise
 
-    def _observed(self, key: str) -> ObservedChildren:
+    def _observed(self, children: Mapping[ChildKey, PartialObject], departed: Departed = ()) -> ObservedChildren:
         found: dict[str, list[PartialObject]] = {}
-        for (resource, _, _), child in self._children.get(key, {}).items():
+        for (resource, _, _), child in children.items():
             found.setdefault(resource, []).append(self._as_leaving(child))
-        return ObservedChildren(found, self._consulted, tuple(self._departed.get(key, ())))
+        return ObservedChildren(found, self._consulted, departed)
 
     def _have_been_seen(self, key: str, count: int) -> None:
         """Forgets the departed children that a completed reconcile has seen; more may have departed since."""

@@ -4,6 +4,7 @@ process that talks to the API only. It may be killed at any time; what it needs 
 
 import asyncio
 import contextlib
+import gc
 import logging
 import random
 import signal
@@ -25,6 +26,7 @@ from understudy.embedded.controllers.cluster_role_aggregation import ClusterRole
 from understudy.embedded.controllers.disruption import DisruptionController
 from understudy.embedded.controllers.endpoints import EndpointsController
 from understudy.embedded.controllers.event_expiry import expire_events
+from understudy.embedded.controllers.eviction_events import EvictionEvents
 from understudy.embedded.controllers.garbage_collector import GarbageCollector
 from understudy.embedded.controllers.job_kinds import JobKindController
 from understudy.embedded.controllers.namespace_lifecycle import NamespaceLifecycleController, Replace
@@ -64,6 +66,9 @@ class ControlContext(NamedTuple):
 def run(folder: ClusterFolder) -> None:
     """Runs until SIGTERM or SIGINT."""
     log_to_stderr("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Few objects are in cycles, and a look at all objects of a cluster of 10,000 pods stops everything for a second.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     uvloop.run(_until_told_to_end(folder))
 
 
@@ -118,6 +123,7 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
     yield emptier.name, lambda: run_controller(emptier, cluster)
     yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
     yield DisruptionController.name, lambda: run_controller(DisruptionController(cluster, clock), cluster)
+    yield EvictionEvents.name, lambda: run_controller(EvictionEvents(clock, aggregator), cluster)
     yield ServiceAccountController.name, lambda: run_controller(ServiceAccountController(cluster, clock), cluster)
     yield ClusterRoleAggregator.name, lambda: run_controller(ClusterRoleAggregator(cluster, clock), cluster)
     yield EndpointsController.name, lambda: run_controller(EndpointsController(cluster, clock), cluster)

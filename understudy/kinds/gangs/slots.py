@@ -1,5 +1,6 @@
 """Fills the places of a job with the observed pods; the remaining places are planned from the templates."""
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from understudy.kinds.ownership import JOB_KEY
 from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
-class GangSlot(msgspec.Struct):
+class GangSlot(msgspec.Struct, gc=False):
     """One place of an island. `role` and `position` name its template; a pod outside the outline has none."""
 
     slot: str
@@ -35,8 +36,7 @@ def slots_of(outline: GangOutline, live: Sequence[ObservedPod], done: set[str]) 
             sighting = by_slot.pop(name, None)
             if sighting is not None or name not in done:
                 places.append(GangSlot(name, role, position, sighting))
-    for sighting in sorted((*loose, *by_slot.values()), key=_numbered):
-        _put(islands, sighting)
+    _put_loose(islands, sorted((*loose, *by_slot.values()), key=_numbered))
     return islands
 
 
@@ -51,18 +51,24 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else -1
 
 
-def _put(islands: SlotsByIsland, sighting: ObservedPod) -> None:
+def _put_loose(islands: SlotsByIsland, sightings: Sequence[ObservedPod]) -> None:
     """A pod without a slot takes the first free place. For a pod outside the outline, its controller creates one pod
     less."""
-    island = sighting.ref.island or sighting.ref.name
-    places = islands.setdefault(island, [])
-    free = [place for place in places if place.sighting is None]
-    if free and not sighting.ref.slot:
-        free[0].sighting = sighting
-        return
-    if free:
-        places.remove(free[-1])
-    places.append(GangSlot(sighting.ref.slot or sighting.member.name, sighting=sighting))
+    free: dict[str, deque[GangSlot]] = {}
+    unwanted: dict[str, set[int]] = {}
+    for sighting in sightings:
+        island = sighting.ref.island or sighting.ref.name
+        places = islands.setdefault(island, [])
+        if island not in free:
+            free[island] = deque(place for place in places if place.sighting is None)
+        if free[island] and not sighting.ref.slot:
+            free[island].popleft().sighting = sighting
+            continue
+        if free[island]:
+            unwanted.setdefault(island, set()).add(id(free[island].pop()))
+        places.append(GangSlot(sighting.ref.slot or sighting.member.name, sighting=sighting))
+    for island, ids in unwanted.items():
+        islands[island] = [place for place in islands[island] if id(place) not in ids]
 
 
 def free_roles(islands: SlotsByIsland) -> list[RoleOutline]:

@@ -1,6 +1,7 @@
 """`understudy node list`, `cordon`, `uncordon` and `drain` on a cluster that really runs."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.commands import ended, refuses, shows, started, typed
@@ -24,9 +25,9 @@ def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None
         await cluster.create(job("train", gpus=3))
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
         lines = [line.split() for line in await shows(cluster, "node", "list")]
-        assert lines[0] == ["NAME", "STATUS", "ROLES", "POOL", "SLICE", "ACCELERATORS", "ALLOCATED", "SPARE", "AGE"]
-        assert lines[1][:-1] == ["a", "Ready", "<none>", "workers", "<none>", "4", "nvidia.com/gpu", "3", "<none>"]
-        assert lines[2][:-1] == ["b", "Ready", "<none>", "slice-b", "slice-b", "4", "nvidia.com/gpu", "0", "keep"]
+        assert " ".join(lines[0]) == "NAME STATUS ROLES POOL CAPACITY SLICE ACCELERATORS ALLOCATED SPARE AGE"
+        assert " ".join(lines[1][:-1]) == "a Ready <none> workers on-demand <none> 4 nvidia.com/gpu 3 <none>"
+        assert " ".join(lines[2][:-1]) == "b Ready <none> slice-b on-demand slice-b 4 nvidia.com/gpu 0 keep"
         assert await shows(cluster, "node", "ls", "-o", "name") == ["node/a", "node/b"]
         figures = json.loads("\n".join(await shows(cluster, "node", "list", "-o", "json")))["nodes"]
         assert [(one["name"], one["health"], one["allocatedGPUs"]) for one in figures] == [
@@ -69,7 +70,14 @@ def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClus
         await shows(cluster, "node", "uncordon", "b")
         [home] = await witness.until("train has a seat", lambda: seats(cluster, "train"))
         assert (await shows(cluster, "node", "drain", home))[-1] == f"node/{home} drained"
-        await witness.until("it moved", lambda: seats(cluster, "train") not in ([home], []))
+
+        def moved() -> list[str]:
+            return [node for node in seats(cluster, "train") if node != home]
+
+        [there] = await witness.until("it moved", moved)
+        told = re.compile(rf"{home} was drained \d+s ago: (train-\S+) moved to {there} as train-\S+\.")
+        assert any(told.fullmatch(line) for line in await shows(cluster, "why", "train"))
+        await witness.until("the eviction is told", lambda: witness.told("Evicted", "Pod", "train"))
 
     shared.play(WITHOUT_SPARE, scenario)
 

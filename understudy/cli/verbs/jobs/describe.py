@@ -12,7 +12,7 @@ from understudy.cli.options import VerbParser, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.events import read_job_events
-from understudy.cli.queries.jobs import JobSummary, read_job
+from understudy.cli.queries.jobs import JobSummary, read_job, with_nodes
 from understudy.cli.queries.lists import list_incidents
 from understudy.cli.queries.objects import EventInfo
 from understudy.cli.session import Session, run_in_session
@@ -20,6 +20,7 @@ from understudy.cli.views.events import event_figures, event_lines
 from understudy.cli.views.figures import job_figures, written
 from understudy.cli.views.findings import find_causes
 from understudy.cli.views.incidents import incident_figures, incident_line, select_incidents
+from understudy.cli.views.node_states import state_columns
 from understudy.cli.views.reasons import reason_sentences
 from understudy.kinds.annotations import PREFIX, WARM
 from understudy.model.incidents import Incident
@@ -42,7 +43,7 @@ def add_flags(parser: VerbParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
-        job = await read_job(session, options.job, options.type)
+        job = await with_nodes(session.client, await read_job(session, options.job, options.type))
         events = await read_job_events(session.client, job)
         incidents = select_incidents(await list_incidents(session.client, job.namespace), [job.kind], job.name)
         now = time.time()
@@ -135,7 +136,8 @@ def _instances(job: JobSummary, now: float) -> list[str]:
         code = NONE if one.exit_code is None else str(one.exit_code)
         row = [one.name, one.status, one.detail, one.role or NONE, one.shown_node, short_duration(now - one.created)]
         rows.append([*row, str(one.restarts), code, str(one.gpus), ",".join(one.containers)])
-    return table(rows, status_colours())
+    columns = state_columns([one.node_state for one in job.instances], now)
+    return table([row + cells for row, cells in zip(rows, columns, strict=True)], status_colours())
 
 
 def _why(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:

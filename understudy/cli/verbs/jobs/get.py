@@ -11,10 +11,11 @@ from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.ended_pods import with_history
 from understudy.cli.queries.events import read_job_events
 from understudy.cli.queries.instances import Instance
-from understudy.cli.queries.jobs import JobSummary, read_job
+from understudy.cli.queries.jobs import JobSummary, read_job, with_nodes
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures, events_block
 from understudy.cli.views.figures import job_figures, written
+from understudy.cli.views.node_states import state_columns
 
 ABOUT = """\
 Show one job: its status, priority, how long it has trained, and its instances (pods) with the node each
@@ -44,7 +45,8 @@ def add_flags(parser: VerbParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
-        job = await with_history(session.client, await read_job(session, options.job, options.type))
+        found = await with_history(session.client, await read_job(session, options.job, options.type))
+        job = await with_nodes(session.client, found)
         events = await read_job_events(session.client, job) if options.events else []
         now = time.time()
         told = {"events": [event_figures(event) for event in events]} if options.events else {}
@@ -84,7 +86,9 @@ def _rows(job: JobSummary, now: float) -> list[list[str]]:
     age = short_duration(job.age(now))
     if not _listed(job):
         return [HEAD, [job.name, job.status, job.trainer, age, NONE, NONE]]
-    return [HEAD, *([job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in _listed(job))]
+    rows = [[job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in _listed(job)]
+    columns = state_columns([one.node_state for one in _listed(job)], now)
+    return [row + cells for row, cells in zip([HEAD, *rows], columns, strict=True)]
 
 
 def _listed(job: JobSummary) -> Sequence[Instance]:
@@ -93,11 +97,12 @@ def _listed(job: JobSummary) -> Sequence[Instance]:
 
 
 def _wide_rows(job: JobSummary, now: float) -> list[list[str]]:
-    head = [*HEAD, "ROLE", "DETAIL", "UP", "RESTARTS", "EXIT", "IP", "GPU(Requested)", "GPU(Allocated)"]
+    [first, *others] = _rows(job, now)
+    head = [*first, "ROLE", "DETAIL", "UP", "RESTARTS", "EXIT", "IP", "GPU(Requested)", "GPU(Allocated)"]
     if not _listed(job):
-        return _rows(job, now)
+        return [first, *others]
     rows = [head]
-    for row, one in zip(_rows(job, now)[1:], _listed(job), strict=True):
+    for row, one in zip(others, _listed(job), strict=True):
         up = short_duration((one.ended or now) - one.started) if one.started is not None else NONE
         code = NONE if one.exit_code is None else str(one.exit_code)
         held = one.gpus if one.seated else 0

@@ -1,7 +1,6 @@
 """`understudy top`: how many accelerators each node or job holds."""
 
 import argparse
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
@@ -11,8 +10,7 @@ from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.jobs import JobSummary, read_job, read_jobs
-from understudy.cli.queries.lists import list_nodes, pods_on_nodes
-from understudy.cli.queries.nodes import node_usages, select_nodes
+from understudy.cli.queries.nodes import node_summaries, select_nodes
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.figures import job_figures
 from understudy.cli.views.nodes import node_detail_lines, node_lines, usage_figures
@@ -51,15 +49,17 @@ def add_flags(parser: VerbParser) -> None:
 
 def run_node(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
-        nodes, pods = await asyncio.gather(list_nodes(session.client), pods_on_nodes(session.client, options.names))
-        usages = node_usages(select_nodes(nodes, options.names), pods)
-        figures = {"nodes": [usage_figures(usage) for usage in usages]}
+        nodes = await node_summaries(session.client, options.names)
+        usages = select_nodes([one.usage for one in nodes], options.names)
+        states = {one.usage.name: one.state for one in nodes}
+        figures = {"nodes": [usage_figures(usage, states[usage.name]) for usage in usages]}
         if print_as(options.output, figures, [f"node/{usage.name}" for usage in usages]):
             return 0
+        now = time.time()
         if options.details:
-            show(node_detail_lines(usages, named=bool(options.names)))
+            show(node_detail_lines(usages, states, now, named=bool(options.names)))
         else:
-            show(node_lines(usages, wide=options.output == "wide"))
+            show(node_lines(usages, states, now, wide=options.output == "wide"))
         return 0
 
     return run_in_session(options, work)

@@ -2,7 +2,9 @@
 
 import argparse
 import asyncio
+import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from http import HTTPStatus
@@ -17,9 +19,11 @@ from understudy.cli.queries.nodes import find_nodes
 from understudy.cli.queries.pod_watch import Pods, PodSelection, current_pods, wait_for_pods
 from understudy.cli.session import FAILED, Session, run_in_session
 from understudy.cli.verbs.node.cordon import close
+from understudy.cli.views.evictions import DRAINED, drain_message
 from understudy.client import KubeClient
+from understudy.control.record.event_formats import CoreEventFormat, EventSubject, EventText
 from understudy.objects.pods import Pod
-from understudy.objects.resources import PODS
+from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Ref, Refused
 
 _ABOUT = """\
@@ -146,6 +150,16 @@ class Eviction(msgspec.Struct, frozen=True):
                 self.say(f"pod {name} stays for now: {refusal}")
             kept = True
             await asyncio.sleep(AGAIN)
+        await self._record(pod)
+
+    async def _record(self, pod: Pod) -> None:
+        """The event outlives the pod, for `understudy why`. Not every user may write events."""
+        text = EventText(DRAINED, drain_message(pod.spec.node_name))
+        event = CoreEventFormat().new(
+            f"{pod.metadata.name[:200]}.{pod.metadata.uid}", EventSubject.of(pod), text, time.time()
+        )
+        with contextlib.suppress(Refused):
+            await self.client.create(Ref(EVENTS, pod.metadata.namespace), event)
 
     async def _asked(self, pod: Pod) -> str | None:
         """What keeps it; None: it goes."""

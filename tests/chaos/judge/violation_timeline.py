@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.chaos.case import Case, Violation
+from tests.chaos.judge.case import Case, Violation
 
 AROUND = 6.0  # seconds
 MOST = 40

@@ -8,10 +8,10 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.hotswap.replay import GangReplay, Step
-from tests.chaos.case import MEMORY, NOTICE, Case, Violation, counted
-from tests.chaos.placement import claims_exist, domains_are_exclusive
-from tests.chaos.preemptions import preempted, takers_start, victims_are_lower
-from tests.chaos.spans import Span
+from tests.chaos.judge.case import MEMORY, NOTICE, Case, Violation, counted
+from tests.chaos.judge.placement import claims_exist, domains_are_exclusive
+from tests.chaos.judge.preemptions import preempted, takers_start, victims_are_lower
+from tests.chaos.judge.spans import Span
 
 KINDS = {
     "partial_start": "a process started before every member of its gang had a seat or a held seat",

@@ -6,12 +6,12 @@ from typing import Any
 
 from bench.hotswap.replay import JobState, PodState
 from tests.chaos.api_objects import ObservedClaim, ObservedEvent, ObservedNode
-from tests.chaos.case import Case
 from tests.chaos.fault_schedule import SCHEDULE, Fault, draw_kind, draw_pause, draw_seconds
-from tests.chaos.invariants import judge
+from tests.chaos.judge.case import Case
+from tests.chaos.judge.invariants import judge
+from tests.chaos.judge.revision_times import Stamp, StoreClock
 from tests.chaos.ledger import Line
 from tests.chaos.observer import Gap, History
-from tests.chaos.revision_times import Stamp, StoreClock
 from tests.chaos.users import Submission
 from tests.chaos.workloads import Workload
 from understudy.objects.resources import JOB_SETS

@@ -7,10 +7,10 @@ import msgspec
 from bench.hotswap.replay import GangReplay, replayed
 from tests.chaos.api_objects import JobState, ObservedEvent, PodState
 from tests.chaos.fault_schedule import Fault
+from tests.chaos.judge.revision_times import StoreClock
+from tests.chaos.judge.spans import Span, moment_after, outside, union
 from tests.chaos.ledger import Line
 from tests.chaos.observer import History
-from tests.chaos.revision_times import StoreClock
-from tests.chaos.spans import Span, moment_after, outside, union
 from tests.chaos.users import Submission
 
 RESTART = 2.0  # seconds that a part of the cluster needs after it is there again, until it works

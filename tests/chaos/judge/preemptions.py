@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bench.hotswap.replay import GangReplay
-from tests.chaos.case import LATE, Case, Preemption, Violation, counted
+from tests.chaos.judge.case import LATE, Case, Preemption, Violation, counted
 from tests.chaos.observer import History
 
 A_START = 6.0  # seconds without a delay in which a gang starts for which others had to go

@@ -1,8 +1,8 @@
 """Hand-made preemptions: what was taken from others is used as a whole, soon, and by what is more important."""
 
 from tests.chaos.fault_schedule import Fault
+from tests.chaos.judge.stories import Observed, case, job, kinds, line, pod, preempted, share_convicted, submission
 from tests.chaos.ledger import Line
-from tests.chaos.stories import Observed, case, job, kinds, line, pod, preempted, share_convicted, submission
 
 GANGS = [submission("low", priority=100), submission("high", priority=1000)]
 LOW: tuple[Observed, ...] = (

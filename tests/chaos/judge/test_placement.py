@@ -1,10 +1,22 @@
 """Hand-made seats: islands that have a domain to themselves, and claims that exist before their pods get seats."""
 
 from bench.hotswap.replay import PodState
-from tests.chaos.case import Case
 from tests.chaos.fault_schedule import Fault
+from tests.chaos.judge.case import Case
+from tests.chaos.judge.stories import (
+    SEEDS,
+    Observed,
+    case,
+    claim,
+    job,
+    kinds,
+    node,
+    pod,
+    share_convicted,
+    storm,
+    submission,
+)
 from tests.chaos.observer import Gap
-from tests.chaos.stories import SEEDS, Observed, case, claim, job, kinds, node, pod, share_convicted, storm, submission
 
 GANGS = [submission("train", exclusive=True), submission("other", size=1, priority=1000)]
 DOMAINS: tuple[Observed, ...] = tuple(node(1, name, domain="slice-0" if name in "ab" else "slice-1") for name in "abcd")

@@ -1,6 +1,6 @@
 """Spans that overlap count once."""
 
-from tests.chaos.spans import Span, moment_after, outside, union
+from tests.chaos.judge.spans import Span, moment_after, outside, union
 
 SPANS = union([Span(20.0, 30.0), Span(0.0, 5.0), Span(3.0, 10.0), Span(22.0, 25.0)])
 

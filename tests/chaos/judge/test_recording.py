@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.chaos import recording
-from tests.chaos.invariants import judge
-from tests.chaos.stories import case, claim, job, line, node, pod, preempted, storm, submission
+from tests.chaos.judge import recording
+from tests.chaos.judge.invariants import judge
+from tests.chaos.judge.stories import case, claim, job, line, node, pod, preempted, storm, submission
 
 
 def test_what_was_kept_is_judged_once_more(tmp_path: Path) -> None:

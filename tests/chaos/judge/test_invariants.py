@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from tests.chaos.fault_schedule import Fault
-from tests.chaos.invariants import A_SWAP
+from tests.chaos.judge.invariants import A_SWAP
+from tests.chaos.judge.revision_times import Stamp, StoreClock
+from tests.chaos.judge.stories import case, job, kinds, line, node, pod, share_convicted, told
 from tests.chaos.ledger import Holder
 from tests.chaos.observer import Gap
-from tests.chaos.revision_times import Stamp, StoreClock
-from tests.chaos.stories import case, job, kinds, line, node, pod, share_convicted, told
 
 PARTIAL = (job(1), pod(10, "0", "a"), pod(11, "0", "a", running=True), pod(14, "1", "b"))
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 
-from tests.chaos.case import Case
 from tests.chaos.fault_schedule import Fault
+from tests.chaos.judge.case import Case
+from tests.chaos.judge.revision_times import Stamp, StoreClock
 from tests.chaos.ledger import Line
 from tests.chaos.observer import History
-from tests.chaos.revision_times import Stamp, StoreClock
 from tests.chaos.users import Submission
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bench.hotswap.replay import GangReplay, PodState
-from tests.chaos.case import Case, Violation
+from tests.chaos.judge.case import Case, Violation
 
 ENDED = ("Succeeded", "Failed")
 
