@@ -68,7 +68,7 @@ class StepInvariants:
         self._starts = ProcessStarts(cluster.context)
         explanations = Explanations(cluster, self.troubles, self._losses, self.gangs)
         self._partial = PartialSeats(cluster.context, explanations)
-        self._use = PreemptionUse(cluster, self.troubles, explanations)
+        self._use = PreemptionUse(cluster, self.troubles, self._losses, explanations)
         cluster.server.observers.append(self.observe)
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)

@@ -63,7 +63,7 @@ class Explanations:
             return "a node is not given up yet"
         if any(pod.leaving for _, pod in gang.pods.values()):
             return "its old pods leave"
-        if any(self._is_being_left(node) for node in set(gang.holds.values())):
+        if any(self._is_being_left(node) for node in self._losses.with_slices(gang, gang.holds.values())):
             return "others leave the seats that are held for it"
         return self._why_no_pods(gang)
 

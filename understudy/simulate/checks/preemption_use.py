@@ -6,6 +6,7 @@ import msgspec
 from understudy.model.plans import Preempt
 from understudy.simulate.checks.limits import NO_PODS, PATIENCE, Explanations, Stopwatch
 from understudy.simulate.checks.node_troubles import NodeTroubles
+from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.workloads import GangState
 
@@ -22,10 +23,13 @@ class Debt(msgspec.Struct):
 
 
 class PreemptionUse:
-    def __init__(self, cluster: SimulatedCluster, troubles: NodeTroubles, explanations: Explanations) -> None:
+    def __init__(
+        self, cluster: SimulatedCluster, troubles: NodeTroubles, losses: SeatLosses, explanations: Explanations
+    ) -> None:
         self._cluster = cluster
         self._context = cluster.context
         self._troubles = troubles
+        self._losses = losses
         self._explanations = explanations
         self._debts: dict[str, Debt] = {}
         self._changed_at: dict[str, float] = {}  # gang -> when its user, or a fault that is aimed at it, changed it
@@ -34,7 +38,7 @@ class PreemptionUse:
         """A plan took seats of a gang for another one; what the victim itself was owed is of no use any more."""
         now = self._context.loop.time()
         self._debts.pop(action.gang, None)
-        nodes = self._with_slices(taker, {*action.nodes, *taker.holds.values()})
+        nodes = self._losses.with_slices(taker, {*action.nodes, *taker.holds.values()})
         debt = self._debts.get(taker.key)
         if debt is None:
             debt = self._debts[taker.key] = Debt(taker, now, set(), Stopwatch(now, ""))
@@ -63,7 +67,7 @@ class PreemptionUse:
         """Called once a second."""
         for key, debt in list(self._debts.items()):
             gang = debt.gang
-            debt.nodes |= self._with_slices(gang, {*gang.holds.values()})
+            debt.nodes |= self._losses.with_slices(gang, gang.holds.values())
             troubled = any(self._troubles.last(node) >= debt.since - self._context.reaction for node in debt.nodes)
             endless = self._cluster.quotas.limits_for_ever(gang.plan)
             debt.watch.lap(self._context.loop.time(), self._explanations.why(gang))
@@ -72,10 +76,3 @@ class PreemptionUse:
                 del self._debts[key]
             elif debt.watch.unexplained() > self._explanations.limit:
                 self._context.fail(VAIN, f"others left for {key} at {debt.since:.1f}; it has no seats")
-
-    def _with_slices(self, gang: GangState, nodes: set[str]) -> set[str]:
-        kubelets = self._cluster.kubelets
-        if not gang.plan.topology:
-            return nodes & set(kubelets)
-        slices = {kubelets[node].plan.slice for node in nodes if node in kubelets}
-        return {name for name, kubelet in kubelets.items() if kubelet.plan.slice in slices}

@@ -4,6 +4,8 @@ What explains a loss: a node of it was lost or is leaving, a pod of it was taken
 gang was preempted, or its controller does not make its pods.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from understudy.model.plans import Requeue
@@ -127,11 +129,15 @@ class SeatLosses:
         return max((self._troubles.last(node) for node in self.concerned(gang)), default=float("-inf"))
 
     def concerned(self, gang: GangState) -> set[str]:
-        """The nodes it used; all nodes of their slices where it needs domains."""
-        used = {node for node in self.of(gang).used if node in self._kubelets}
+        """The nodes it used."""
+        return self.with_slices(gang, self.of(gang).used)
+
+    def with_slices(self, gang: GangState, nodes: Iterable[str]) -> set[str]:
+        """These nodes, and all nodes of their slices where the gang needs domains."""
+        known = {node for node in nodes if node in self._kubelets}
         if not gang.plan.topology:
-            return used
-        slices = {self._kubelets[node].plan.slice for node in used}
+            return known
+        slices = {self._kubelets[node].plan.slice for node in known}
         return {name for name, kubelet in self._kubelets.items() if kubelet.plan.slice in slices}
 
 
