@@ -89,6 +89,8 @@ class LoopStatus(msgspec.Struct, frozen=True):
     interrupted_plans: int = 0  # plans that were interrupted because the cluster did not answer
     incidents: int = 0  # number that are open
     opened: int = 0  # number opened by this loop
+    notices: int = 0  # number of notices for which a gang lost its seats
+    notices_beaten: int = 0  # number of those before whose deadline all members had moved
     turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
 
 
@@ -171,6 +173,8 @@ class SchedulingLoop:
             interrupted_plans=self._interrupted_plans,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
+            notices=self._incidents.notices.total,
+            notices_beaten=self._incidents.notices.beaten,
             turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
