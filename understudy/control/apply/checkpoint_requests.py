@@ -1,6 +1,6 @@
 """Requests to save a checkpoint: turns what plans ask of gangs into an annotation on each of their pods.
 
-The writes go on in the background, since a gang may have thousands of pods and a notice may hit thousands of gangs. Each
+The writes go on in the background, since a gang may have thousands of pods and notices may hit thousands of gangs. Each
 plan says anew what is wanted, and the pods show what is written. So nothing has to survive in memory."""
 
 import asyncio
