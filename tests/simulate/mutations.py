@@ -202,7 +202,7 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "a replica leads for ever": (leads_for_ever, 0),
     "rules about spot are forgotten": (rules_about_spot_are_forgotten, 0),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
-    "nodes with a notice take new pods": (leaving_nodes_take_pods, 0),
+    "nodes with a notice take new pods": (leaving_nodes_take_pods, 2),
     "a checkpoint is waited for beyond the deadline": (waits_for_a_checkpoint_for_ever, 26),
     "requests to save are never withdrawn": (requests_are_never_withdrawn, 29),
     "members move one by one after a notice": (members_move_one_by_one, 1),
