@@ -13,7 +13,7 @@ from understudy.ports import Ref, Refused
 from understudy.simulate.api_server import Version
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.connection import RequestFaults
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.patches import Document
 from understudy.simulate.processes import Process
 from understudy.simulate.scenario import Event

@@ -11,11 +11,11 @@ from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.context import SimulationContext, Violation
 from understudy.simulate.event_injector import EventInjector
 from understudy.simulate.event_loop import VirtualTimeLoop
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.rest import check_at_rest
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.node_lifecycle_controller import NodeLifecycleController, VolumeProvisioner
 from understudy.simulate.operators import GarbageCollector, Operators
 from understudy.simulate.processes import ControlProcess, Process, ReplicaProcess
-from understudy.simulate.rest_invariants import check_at_rest
 from understudy.simulate.scenario import Scenario
 from understudy.simulate.training import TrainingProcesses
 from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes

@@ -59,7 +59,10 @@ def test_sections_come_in_a_fixed_order_after_the_summary() -> None:
         Preempt(LOW, HIGH, ("a",), ("n",), True, "priority"),
         Swap(HIGH, (Move("a", "n", "m", SeatSource.SPARE),), "lost"),
     )
-    assert told[0] == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 1 waits"
+    assert (
+        told[0]
+        == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 2 checkpoint requests, 1 waits"
+    )
     headings = ["Swaps", "Preemptions", "Starts", "Growth", "Holds", "Shrinks", "Requeues", "Checkpoints", "Waiting"]
     assert [line for line in told if line in headings] == headings
     asked = "JobSet default/high (priority 2000) is asked to save a checkpoint by 1970-01-01T00:01:05Z: n leaves"

@@ -15,8 +15,8 @@ from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.notices import NoticeInvariants
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
-from understudy.simulate.notice_invariants import NoticeInvariants
 from understudy.simulate.scenario import Event, JobPlan
 from understudy.simulate.workloads import JOB_LABEL, GangState
 

@@ -21,7 +21,7 @@ from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.cluster import SimulatedCluster
-from understudy.simulate.invariants import PARTLY
+from understudy.simulate.invariants.step import PARTLY
 from understudy.simulate.workloads import RESOURCES, GangState
 
 Gangs = Mapping[str, GangState]
