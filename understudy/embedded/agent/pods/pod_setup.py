@@ -1,6 +1,7 @@
 """Sets a pod up before its containers start: address, names, devices, volumes, folders; and releases all of it."""
 
 import contextlib
+import logging
 from http import HTTPStatus
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from understudy.kinds.annotations import CHECKPOINT_BY
 from understudy.objects.resources import CLAIMS
 from understudy.ports import Ref, Refused
 
+log = logging.getLogger(__name__)
 _NO_TOKEN = "failed to fetch token"
 
 
@@ -146,12 +148,13 @@ def publish_requests(pod: Pod, folder: PodFolder) -> None:
     """Shows the annotations of a pod that was asked to save a checkpoint to its training code, while it is asked. Most
     pods are never asked, and have no such file."""
     file = folder.annotations
-    if CHECKPOINT_BY not in pod.metadata.annotations:
-        file.unlink(missing_ok=True)
-    elif folder.root.exists():
-        text = f"{listed(pod.metadata.annotations)}\n"
-        if not file.exists() or file.read_text() != text:
-            replace_file(file, text.encode(), 0o644)
+    try:
+        if CHECKPOINT_BY not in pod.metadata.annotations:
+            file.unlink(missing_ok=True)
+        elif folder.root.exists():
+            replace_file(file, f"{listed(pod.metadata.annotations)}\n".encode(), 0o644)
+    except OSError as problem:  # such as a full disk: the pod then moves without a checkpoint
+        log.warning("pod %s is not told that it should save: %s", pod.title, problem)
 
 
 def release_pod(deps: PodDependencies, uid: str) -> None:
