@@ -15,6 +15,7 @@ from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.notices import NoticeInvariants
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
 from understudy.simulate.workloads import JOB_LABEL, GangState
@@ -29,16 +30,12 @@ LOST = "a lost node gets no seat before its lease is renewed"
 FENCE = "only the leader writes"
 CLAIMED = "no pod gets a seat before its claim exists"
 PROCESSES = "no accelerator is used twice"
-LONGEST_PARTLY_SEATED = (
-    360.0  # seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again
-)
+# Seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again.
+LONGEST_PARTLY_SEATED = 360.0
 SEATED_WITHIN = 150.0  # seconds in which a gang has to use the seats that others were preempted from
 SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
-SILENCE_CAUSES = (
-    "lease has run out",
-    "NodeStatusUnknown",
-    "unreachable",
-)  # causes of a loss that a missed lease explains
+# Causes of a loss that a missed lease explains.
+SILENCE_CAUSES = ("lease has run out", "NodeStatusUnknown", "unreachable")
 MESSAGE_DELAY = 3.5  # seconds by which messages may be late: a scheduler may not know of a younger loss
 BIND_AGAIN = 15.0  # seconds in which a seat counts as given although a fault failed the binding
 
@@ -53,11 +50,11 @@ class StepInvariants:
         self._kubelets = cluster.kubelets
         self._renewed = cluster.leases.renewed
         self.gangs = {plan.name: GangState(plan) for plan in cluster.context.scenario.jobs}
+        self.notices = NoticeInvariants(cluster, self.gangs)
         self._by_key = {gang.key: gang for gang in self.gangs.values()}
         self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that occupies a seat there
-        self._given_up: dict[
-            str, dict[str, float]
-        ] = {}  # life of a loop -> node it counts as lost -> last renewal of the node's lease
+        # Life of a loop -> node it counts as lost -> last renewal of the node's lease.
+        self._given_up: dict[str, dict[str, float]] = {}
         self._binding: dict[str, int] = {}  # uid -> bindings in progress
         self._gone_at: dict[str, float] = {}  # node -> when it was deleted
         self._decided_at: dict[str, float] = {}  # uid -> when its last binding began
@@ -300,6 +297,7 @@ class StepInvariants:
 
     def cycle(self, life: str, cycle: Cycle) -> None:
         """Called after every cycle of a scheduling loop."""
+        self.notices.cycle(life, cycle)
         snapshot = cycle.snapshot
         healths = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)
