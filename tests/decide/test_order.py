@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.decide.builders import queued, shape
+from understudy.decide.gang_needs import needs
 from understudy.decide.order import equivalence_class
-from understudy.decide.wait_reasons import needs
 from understudy.model.gangs import Gang, Island, Member
 
 SHAPES = (shape(gpus=1), shape(gpus=2))
@@ -34,4 +34,4 @@ def test_the_class_of_a_huge_gang_is_short() -> None:
 def test_what_a_gang_needs_counts_equal_amounts_together() -> None:
     apart = (shape(gpus=1), shape(gpus=1, host_ports=()))  # two objects
     members = tuple(Member(f"m{n}", apart[n % 2]) for n in range(4))
-    assert needs(replace(queued("x"), islands=(Island("i", members),))) == "4 x 1 nvidia.com/gpu"
+    assert needs(replace(queued("x"), islands=(Island("i", members),))) == "4 pods with 1 nvidia.com/gpu each"

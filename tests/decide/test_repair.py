@@ -214,7 +214,7 @@ def test_a_hold_is_given_up_when_the_gang_that_was_leaving_the_seat_stays() -> N
 
 
 def test_one_that_nothing_can_replace_runs_on_and_says_until_when() -> None:
-    [waits] = planned(leaving(node("a"), NOW + 77.0), running("g", on="a")).actions
+    [waits, _] = planned(leaving(node("a"), NOW + 77.0), running("g", on="a")).actions
     assert isinstance(waits, Wait)
     assert (waits.reason.code, waits.reason.until) == (WaitCode.NO_REPLACEMENT, NOW + 77.0)
 
@@ -294,7 +294,7 @@ def test_seats_held_for_a_suspect_node_stay_held_where_they_help_no_other_member
     large, small = wide.islands
     only_there = Shape(requests=((GPU, 8),), selector=((SLICE, "s0"),))
     pinned = replace(large, members=tuple(replace(m, shape=only_there) for m in large.members))
-    [wait] = planned(sick, replace(wide, islands=(pinned, small))).actions
+    [wait, _] = planned(sick, replace(wide, islands=(pinned, small))).actions
     assert isinstance(wait, Wait)
     assert wait.reason.code is WaitCode.NO_REPLACEMENT
 

@@ -57,6 +57,11 @@ def test_the_code_fits_the_gang(cluster: Cluster) -> None:
                 verdicts = {later.nodes[m.node].node.health.verdict for m in gang.seated()}
                 assert Verdict.LEAVING in verdicts
                 assert Verdict.LOST not in verdicts
+            case WaitCode.CHECKPOINTING:
+                verdicts = {later.nodes[m.node].node.health.verdict for m in gang.seated()}
+                assert Verdict.LEAVING in verdicts
+                assert gang.checkpoint_at is not None
+                assert gang.holds
             case WaitCode.GUARDED:
                 assert reason.guard
                 assert any(guards(gang, cluster.policy, cluster.now))

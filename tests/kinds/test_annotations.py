@@ -99,3 +99,11 @@ def test_the_reference_describes_every_annotation() -> None:
     text = REFERENCE.read_text()
     missing = {name for name in constants - {annotations.PREFIX} if f"`{name}`" not in text and f"`{name}=" not in text}
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("text", "by"), [("2026-01-31T12:00:00Z", 1769860800.0), ("soon", 0.0), ("", 0.0), (None, None)]
+)
+def test_a_request_to_save_that_is_no_time_counts_as_one_long_ago(text: str | None, by: float | None) -> None:
+    given = {} if text is None else {annotations.CHECKPOINT_BY: text}
+    assert annotations.checkpoint_request(given) == by

@@ -116,6 +116,28 @@ def test_a_spare_that_dies_while_stepping_in_extends_the_incident() -> None:
     assert (incident.decided_at, incident.seated_at, incident.total) == (10.2, 12.0, 2.0)
 
 
+@pytest.mark.parametrize(("seated_at", "beaten"), [(59.0, True), (60.0, True), (61.0, False)])
+def test_a_notice_is_beaten_when_all_members_sit_elsewhere_before_its_deadline(seated_at: float, beaten: bool) -> None:
+    noticed = msgspec.structs.replace(OPEN, deadline=60.0)
+    decided = with_decision(noticed, SWAP, 11.0)
+    assert (OPEN.beaten, decided.beaten) == (None, None)
+    seated = with_progress(decided, SEATED, seated_at)
+    assert seated.beaten is beaten
+    assert with_progress(seated, RUNNING, 70.0).beaten is beaten
+
+
+def test_a_node_that_went_before_its_deadline_was_too_early_to_be_beaten() -> None:
+    noticed = with_decision(msgspec.structs.replace(OPEN, deadline=60.0), SWAP, 11.0)
+    lost = with_loss(noticed, GangLoss(("a",), ("train-0",), "lost", 20.0, deadline=20.0))
+    assert lost.deadline == 20.0
+    assert with_progress(lost, SEATED, 25.0).beaten is False
+
+
+def test_a_job_that_ends_by_itself_says_nothing_of_its_notice() -> None:
+    noticed = msgspec.structs.replace(OPEN, deadline=60.0)
+    assert with_progress(noticed, GangProgress(gone=True), 70.0).beaten is None
+
+
 def test_a_node_that_comes_back_by_itself_and_a_job_that_is_gone() -> None:
     assert with_progress(OPEN, RUNNING, 11.0).outcome is IncidentOutcome.RECOVERED
     ended = with_progress(with_decision(OPEN, SWAP, 10.2), GangProgress(gone=True), 11.0)

@@ -28,9 +28,9 @@ from understudy.client import KubeClient
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.annotations import PREFIX, format_notice, format_time
 from understudy.model.gangs import Gang
-from understudy.model.nodes import Verdict
+from understudy.model.nodes import Notice, Verdict
 from understudy.model.plans import Plan, Wait
 from understudy.objects.resources import NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
@@ -145,6 +145,16 @@ class LiveWorld(abc.ABC):
         self._hold_still()
         self.unwell.add(node)
         self._annotate(NODES, node, "drain-deadline", format_time(time.time() + seconds))
+
+    def notice(self, node: str, seconds: float) -> None:
+        self._hold_still()
+        self.unwell.add(node)
+        now = time.time()
+        self._annotate(NODES, node, "notice", format_notice(Notice(now + seconds, "azure", "Preempt", now)))
+
+    def _withdraw(self, name: str) -> None:
+        self._annotate(NODES, name, "notice", None)
+        self.unwell.discard(name)
 
     def _hold_still(self) -> None:
         if not self.stopped:

@@ -19,9 +19,10 @@ from tests.scenarios.worlds import History, Swapped, WorldState, place_of, world
 from understudy.control.loop import Cycle, LoopSettings
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.annotations import NOTICE, PREFIX, format_notice, format_time
 from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.gangs import Gang
+from understudy.model.nodes import Notice
 from understudy.model.plans import Plan, Preempt, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import INCIDENTS, NODES
@@ -74,6 +75,14 @@ class LoopWorld:
     def leave(self, node: str, seconds: float) -> None:
         deadline = format_time(self.living.clock.now() + seconds)
         self._change_node(node, annotations={f"{PREFIX}drain-deadline": deadline})
+
+    def notice(self, node: str, seconds: float) -> None:
+        now = self.living.clock.now()
+        self._change_node(node, annotations={NOTICE: format_notice(Notice(now + seconds, "azure", "Preempt", now))})
+
+    def _withdraw(self, name: str) -> None:
+        self.cluster.find(NODES, name)["metadata"]["annotations"].pop(NOTICE)
+        self._change_node(name)
 
     def _submit(self, name: str) -> None:
         self.living.clock.jump(1.0)

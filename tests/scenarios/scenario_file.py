@@ -13,7 +13,7 @@ ROOMY = {"cpu": "64", "memory": "512Gi", "pods": "110"}  # resources of every no
 
 EVENTS = (
     "delete", "submit", "checkpoint", "crash", "cling", "let_go",
-    "fail", "recover", "suspect", "cordon", "uncordon",
+    "fail", "recover", "suspect", "cordon", "uncordon", "withdraw",
 )  # fmt: skip
 
 Document = dict[str, Any]
@@ -77,6 +77,7 @@ class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     moved: dict[str, tuple[str, ...]] = {}  # job -> exactly the pods that sit elsewhere than before
     victims: dict[str, str] | None = None  # exactly the victims since, each with its preemptor
     swaps: dict[str, tuple[str, ...]] | None = None  # job -> where exactly replacements came from since
+    asked: tuple[str, ...] | None = None  # exactly the jobs that are asked to save a checkpoint
     holds: dict[str, tuple[str, ...]] = {}  # job -> exactly the nodes where seats are held for it
     plans: int | None = None  # how many plans changed anything since
 
@@ -93,7 +94,9 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     fail: tuple[str, ...] = ()
     recover: tuple[str, ...] = ()
     suspect: tuple[str, ...] = ()
-    leave: dict[str, float] = {}  # node -> seconds until it goes
+    leave: dict[str, float] = {}  # node -> seconds until it goes; it is being drained
+    notice: dict[str, float] = {}  # node -> seconds until its machine goes, as its cloud announced just now
+    withdraw: tuple[str, ...] = ()  # the notices on these nodes
     cordon: tuple[str, ...] = ()
     uncordon: tuple[str, ...] = ()
     wait: float = 0.0

@@ -26,12 +26,15 @@ def _happen(step: Step, world: World) -> None:
         world.happen(event, name)
     for node, seconds in step.leave.items():
         world.leave(node, seconds)
+    for node, seconds in step.notice.items():
+        world.notice(node, seconds)
     world.settle()
 
 
 def differences(expect: Expect, before: WorldState, now: WorldState, scenario: Scenario) -> Iterator[str]:
     yield from _states(expect, now)
     yield from _places(expect, now, scenario)
+    yield from _requests(expect, now)
     yield from _moves(expect, before, now)
     yield from _deeds(expect, before, now)
 
@@ -66,6 +69,11 @@ def _places(expect: Expect, now: WorldState, scenario: Scenario) -> Iterator[str
     for job, count in expect.members.items():
         if len(now.seats[job]) != count:
             yield f"{job} has {len(now.seats[job])} members with a seat, not {count}"
+
+
+def _requests(expect: Expect, now: WorldState) -> Iterator[str]:
+    if expect.asked is not None:
+        yield from _unless_equal("asked to save", expect.asked, now.asked)
 
 
 def _moves(expect: Expect, before: WorldState, now: WorldState) -> Iterator[str]:

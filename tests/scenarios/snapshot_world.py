@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.control.fake_controllers import group_key
 from tests.decide import reference_rules
 from tests.scenarios.scenario_file import Document, Scenario
-from tests.scenarios.worlds import Swapped, Waiting, WorldState
+from tests.scenarios.worlds import Swapped, Waiting, WorldState, all_are_asked
 from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
@@ -63,6 +63,12 @@ class SnapshotWorld:
 
     def leave(self, node: str, seconds: float) -> None:
         self._judge(node, Health(Verdict.LEAVING, "maintenance", self.now, self.now + seconds))
+
+    def notice(self, node: str, seconds: float) -> None:
+        self._judge(node, Health(Verdict.LEAVING, "notice", self.now, self.now + seconds))
+
+    def _withdraw(self, name: str) -> None:
+        self._judge(name, Health())
 
     def _submit(self, name: str) -> None:
         self.now += 1.0
@@ -201,6 +207,7 @@ class SnapshotWorld:
             victims=tuple(self.victims),
             swaps=tuple(self.swaps),
             plans=self.plans,
+            asked=frozenset(gang.name for gang in gangs if all_are_asked(gang)),
         )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from tests.embedded.witness import Witness
 from tests.scenarios.scenario_file import Document
 from understudy.client import KubeClient
-from understudy.kinds.annotations import PREFIX, format_time, format_times
+from understudy.kinds.annotations import NOTICE, PREFIX, format_time, format_times
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
@@ -40,7 +40,14 @@ async def _patch(client: KubeClient, resource: Resource, document: Document, pat
 
 def _older_notes(document: Document, seconds: float) -> dict[str, str]:
     notes = document["metadata"].get("annotations", {})
-    return {key: _older(notes[key], seconds) for name in NOTES if (key := f"{PREFIX}{name}") in notes}
+    older = {key: _older(notes[key], seconds) for name in NOTES if (key := f"{PREFIX}{name}") in notes}
+    return {**older, NOTICE: _older_notice(notes[NOTICE], seconds)} if NOTICE in notes else older
+
+
+def _older_notice(text: str, seconds: float) -> str:
+    parts = (part.partition("=") for part in text.split(","))
+    told = ((key, _older(value, seconds) if key in ("deadline", "at") else value) for key, _, value in parts)
+    return ",".join(f"{key}={value}" for key, value in told)
 
 
 def _older_condition(condition: Document, seconds: float) -> Document:

@@ -35,6 +35,7 @@ class WorldState(msgspec.Struct, frozen=True):
     victims: tuple[tuple[str, str], ...]  # (victim, preemptor), all since the beginning
     swaps: tuple[Swapped, ...]
     plans: int  # that changed anything, since the beginning
+    asked: frozenset[str] = frozenset()  # jobs all of whose pods are asked to save a checkpoint
 
 
 class World(Protocol):
@@ -44,6 +45,8 @@ class World(Protocol):
         """One of the events of a Step: submit, fail …, with the job or node it is about."""
 
     def leave(self, node: str, seconds: float) -> None: ...
+
+    def notice(self, node: str, seconds: float) -> None: ...
 
     def wait(self, seconds: float) -> None: ...
 
@@ -67,12 +70,18 @@ def world_state(snapshot: Snapshot, plan: Plan, history: History, ended: Iterabl
         least={gang.name: gang.minimum for gang in gangs},
         holds={gang.name: {place_of(gang, name): node for name, node in gang.holds} for gang in gangs},
         waiting={name_of(wait.gang): _waiting(wait) for wait in plan.actions if isinstance(wait, Wait)},
+        asked=frozenset(gang.name for gang in gangs if all_are_asked(gang)),
         ended=frozenset(ended),
         labels={name: dict(room.node.labels) for name, room in snapshot.nodes.items()},
         victims=tuple(history.victims),
         swaps=tuple(history.swaps),
         plans=0,
     )
+
+
+def all_are_asked(gang: Gang) -> bool:
+    names = {m.name for m in gang.seated()}
+    return bool(names) and names == {name for name, _ in gang.checkpoint_requests}
 
 
 def name_of(key: str) -> str:

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from understudy.control.apply import deferred_gangs
 from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.gang_changes import GangChanges
@@ -21,16 +23,23 @@ from understudy.control.view.gang_parts import UnseenJobs
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthFinding, Heartbeat
 from understudy.control.view.node_leases import NodeLeases, _LeaseState
-from understudy.decide import cycle
+from understudy.decide import cycle, notices, proposal
+from understudy.decide.fit import refusal
 from understudy.decide.guards import over_budget
 from understudy.decide.holds import HeldSeat
+from understudy.decide.notices import NoticeTerms
 from understudy.decide.placement import gang_placement
 from understudy.decide.placement.capacity_limits import capacity_limits as capacity_limits_of_gang
 from understudy.decide.placement.placement_request import NO_LIMIT, CapacityLimit, PlacementRequest
 from understudy.decide.proposal import Proposal
+from understudy.decide.repair import Repair
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.leader_election import LeaderElection
-from understudy.model.gangs import Gang
+from understudy.model.gangs import Gang, Shape
+from understudy.model.nodes import Health, Verdict
+from understudy.model.nodes import Node as ModelNode
+from understudy.model.plans import Swap
+from understudy.model.snapshot import Snapshot
 from understudy.objects.nodes import Node
 
 Mutation = Callable[[], AbstractContextManager[None]]
@@ -188,6 +197,50 @@ def rules_about_spot_are_forgotten() -> AbstractContextManager[None]:
     return _patched((gang_placement, capacity_limits_of_gang, capacity_limits))
 
 
+def leaving_nodes_take_pods() -> AbstractContextManager[None]:
+    """A node with a notice gets new seats like any other."""
+
+    def usable(self: ModelNode) -> bool:
+        return self.health.verdict in (Verdict.HEALTHY, Verdict.LEAVING)
+
+    def refused(shape: Shape, node: ModelNode) -> str | None:
+        return refusal(shape, replace(node, health=Health()) if usable(node) else node)
+
+    return _patched((ModelNode, ModelNode.usable, property(usable)), (proposal, refusal, refused))
+
+
+def waits_for_a_checkpoint_for_ever() -> AbstractContextManager[None]:
+    """A gang that was asked to save stays until it has, whatever the deadline."""
+
+    def grant_time(self: NoticeTerms, gang: Gang, _: float) -> bool:
+        if gang.checkpoint_at is None or self.told_at is None:
+            return False
+        return gang.checkpoint_at <= self.told_at
+
+    return _patched((NoticeTerms, NoticeTerms.grant_time, grant_time))
+
+
+def requests_are_never_withdrawn() -> AbstractContextManager[None]:
+    """Pods stay asked to save after their gang has moved, or the notice is gone."""
+
+    def withdraw_requests(_: Proposal, __: Snapshot) -> None:
+        pass
+
+    return _patched((cycle, notices.withdraw_requests, withdraw_requests))
+
+
+def members_move_one_by_one() -> AbstractContextManager[None]:
+    """Of several members on leaving nodes, the first one moves alone."""
+
+    swapped = Repair._swap
+
+    def swap(self: Repair, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
+        made = swapped(self, seats, cleared, victims)
+        return made if self.notice is None else replace(made, moves=made.moves[:1])
+
+    return _patched((Repair, Repair._swap, swap))
+
+
 # With the seed that found it last, which is tried first.
 MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
@@ -204,4 +257,8 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "a gang that waits has no victims": (never_preempts, 44),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 82),
     "rules about spot are forgotten": (rules_about_spot_are_forgotten, 0),
+    "nodes with a notice take new pods": (leaving_nodes_take_pods, 2),
+    "a checkpoint is waited for beyond the deadline": (waits_for_a_checkpoint_for_ever, 72),
+    "requests to save are never withdrawn": (requests_are_never_withdrawn, 26),
+    "members move one by one after a notice": (members_move_one_by_one, 1),
 }

@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulate.mutations import claims_ignored_while_none_exists
 from understudy.simulate import faults
-from understudy.simulate.invariants import CLAIMED
+from understudy.simulate.invariants.step import CLAIMED
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario
 from understudy.simulate.search import Found, Shrinker, keep, read_found, search
 from understudy.simulate.simulation import simulate

@@ -10,7 +10,7 @@ from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.connection import NO_FAULT, RequestFaults
 from understudy.simulate.context import SimulationContext
 from understudy.simulate.event_loop import VirtualTimeLoop
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.processes import ProcessClock, ReplicaProcess
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario, read, written
 from understudy.simulate.scenario_generator import generate

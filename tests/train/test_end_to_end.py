@@ -1,14 +1,16 @@
 """Training code in a cluster: it learns of its end by the signal it asked for, and its job of its checkpoints."""
 
 import sys
+import time
 from pathlib import Path
 
 from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.manifests import job, jobset
-from tests.embedded.real_cluster import RealCluster, node, play
-from tests.embedded.witness import Document
-from understudy.kinds.annotations import PREFIX
-from understudy.objects.resources import JOB_SETS, JOBS
+from tests.embedded.real_cluster import RealCluster, Setup, node, play
+from tests.embedded.witness import Document, Witness
+from understudy.kinds.annotations import NOTICE, PREFIX, format_notice
+from understudy.model.nodes import Notice
+from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, NODES
 
 ROOT = Path(__file__).parents[2]
 # Counts until a file is there.
@@ -69,6 +71,57 @@ def test_a_preempted_job_says_when_it_saved_and_goes_on(tmp_path: Path) -> None:
         assert (witness.find(JOB_SETS, "counts") or {})["status"].get("restarts", 0) == 0
 
     play(tmp_path, [node("one", gpu="1")], scenario)
+
+
+# Saves once when it begins, then only when it has to.
+SPARING = SCRIPT.replace("every_steps=20", "every_seconds=3600").replace(
+    "        checkpoints.after(count)",
+    """        if count == 1:
+            checkpoints.save(count)
+        checkpoints.after(count)
+        if train.notice() and not train.stopping():
+            (folder / "asked").write_text(str(checkpoints.due(count)))""",
+)
+
+
+def test_a_job_whose_machine_will_go_saves_when_it_is_asked_and_moves_before_the_deadline(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+
+    async def scenario(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.priorities(low=1)
+        document = counting(tmp_path, go)
+        template = document["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+        template["spec"]["containers"][0]["command"][2] = SPARING
+        await cluster.create(document)
+        await witness.until("it runs", lambda: running(witness, "counts"))
+        before = await witness.until("it has saved and said so", lambda: checkpoint_at(cluster))
+        [home] = [pod["spec"]["nodeName"] for pod in witness.pods_of("counts")]
+        now = time.time()
+        notice = format_notice(Notice(now + 300.0, "azure", "Preempt", now))
+        await cluster.patch(NODES, home, {"metadata": {"annotations": {NOTICE: notice}}})
+        await witness.until("it was asked, and saved", lambda: checkpoint_at(cluster) != before)
+        await witness.until("it has moved", lambda: moved(witness, home))
+        assert (tmp_path / "asked").exists()
+        assert witness.told("CheckpointRequested", "JobSet", "counts")
+        incident = await witness.until("the notice was beaten", lambda: beaten(witness))
+        assert incident["spec"]["cause"] == f"node {home} leaving: notice (azure Preempt)"
+        go.touch()
+        await witness.until("it is done", lambda: condition(witness.find(JOB_SETS, "counts"), "Completed"))
+        first, second = map(int, (tmp_path / "begins").read_text().split())
+        assert first == 0 < second
+
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scenario, Setup(looks=(INCIDENTS,)))
+
+
+def moved(witness: Witness, home: str) -> bool:
+    pods = witness.pods_of("counts")
+    return bool(running(witness, "counts")) and all(pod["spec"].get("nodeName") != home for pod in pods)
+
+
+def beaten(witness: Witness) -> Document | None:
+    found = [one for one in witness.all(INCIDENTS) if one["status"].get("beaten")]
+    return found[0] if found else None
 
 
 def checkpoint_at(cluster: RealCluster) -> str:

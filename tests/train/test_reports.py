@@ -9,7 +9,8 @@ from understudy.train.reports import Reporter, written
 
 
 def test_moments_are_written_as_kubernetes_does_and_never_too_late() -> None:
-    assert written(1767225599.9) == "2025-12-31T23:59:59Z"
+    assert written(1767225599.9) == "2025-12-31T23:59:59.900000Z"
+    assert written(1767225599.0) == "2025-12-31T23:59:59Z"
 
 
 def test_the_newest_is_told_and_the_last_one_always() -> None:
@@ -27,6 +28,16 @@ def test_the_newest_is_told_and_the_last_one_always() -> None:
         reporter.tell(moment)
     reporter.close(60.0)
     assert sent == [written(10.0), written(30.0)]
+
+
+def test_what_is_urgent_does_not_wait_for_the_pause() -> None:
+    sent: list[str] = []
+    reporter = Reporter(sent.append, pause=1000.0)
+    reporter.tell(10.0)
+    eventually(lambda: sent)
+    reporter.tell(20.0, at_once=True)
+    eventually(lambda: sent, until=[written(10.0), written(20.0)].__eq__)
+    reporter.close(60.0)
 
 
 def test_nothing_is_told_twice() -> None:

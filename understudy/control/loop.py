@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from understudy.control.apply.checkpoint_requests import CheckpointRequests
 from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.deferred_gangs import PodPatience
@@ -88,6 +89,8 @@ class LoopStatus(msgspec.Struct, frozen=True):
     interrupted_plans: int = 0  # plans that were interrupted because the cluster did not answer
     incidents: int = 0  # number that are open
     opened: int = 0  # number opened by this loop
+    notices: int = 0  # number of notices for which a gang lost its seats
+    notices_beaten: int = 0  # number of those before whose deadline all members had moved
     turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
 
 
@@ -123,6 +126,7 @@ class SchedulingLoop:
         self._pod_recreator = PodRecreator(cluster, context, self._view_updater.changed, settings.keep_pods_in)
         self._wait_reasons = WaitReasons(self.view, self._recorder)
         self._applier = PlanApplier(context, self._pod_recreator, settings.patience, settings.binds_whole)
+        self._checkpoint_requests = CheckpointRequests(context, records)
         self._fence_annotations = FenceAnnotations(records, clock, self.view)
         self._drain_answers = DrainAnswers(records, clock, self.view)
         self._reflector = Reflector(cluster, clock, self._view_updater)
@@ -151,6 +155,7 @@ class SchedulingLoop:
                 self._recorder.run,
                 self._incidents.records.write,
                 self._node_failures.run,
+                self._checkpoint_requests.run,
                 self._fence_annotations.run,
                 self._drain_answers.run,
             )
@@ -168,6 +173,8 @@ class SchedulingLoop:
             interrupted_plans=self._interrupted_plans,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
+            notices=self._incidents.notices.total,
+            notices_beaten=self._incidents.notices.beaten,
             turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
@@ -200,6 +207,7 @@ class SchedulingLoop:
             self._node_failures,
             self._fence_annotations,
             self._drain_answers,
+            self._checkpoint_requests,
         )
         return idle and all(each.idle for each in written)
 
@@ -263,6 +271,7 @@ class SchedulingLoop:
         self._set_recheck(made, now)
         if self._incidents.decide(snapshot, made):
             await asyncio.sleep(0)
+        asked = self._checkpoint_requests.see(made, snapshot)
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
@@ -270,8 +279,8 @@ class SchedulingLoop:
                 self.view.pass_over(found)
             self._node_failures.see(snapshot, now)
         self._retry_at, self._consecutive_failures = None, 0
-        self._report(Cycle(snapshot, made, tuple(done), took))
-        return bool(done)
+        self._report(Cycle(snapshot, made, (*done, *asked), took))
+        return bool(done or asked)
 
     def _made_plan(self, snapshot: Snapshot, now: float) -> tuple[Snapshot, Plan]:
         """A gang that the snapshot shows as it was some time ago may wait, but nothing is done with it."""

@@ -8,6 +8,7 @@ from understudy.decide import wait_reasons
 from understudy.decide.fit import exceeds_all
 from understudy.decide.gang_health import impaired_gangs
 from understudy.decide.guards import backing_off, mass_failure, over_budget
+from understudy.decide.notices import withdraw_requests
 from understudy.decide.order import equivalence_class, importance, turn_order
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
@@ -34,6 +35,7 @@ def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True
     unplaced = give_turns(proposal)
     grow_elastic_gangs(proposal, snapshot)
     release_stale_holds(proposal, snapshot)
+    withdraw_requests(proposal, snapshot)
     if len(snapshot.warm):
         plan_warm_understudies(proposal, explaining)
     if explaining:

@@ -12,6 +12,7 @@ from understudy.model.plans import (
     Hold,
     Preempt,
     Refusal,
+    RequestCheckpoint,
     Requeue,
     Shrink,
     Start,
@@ -49,6 +50,10 @@ def describe(action: Action) -> str:
             return f"give up the seats held for {gang}: {why}"
         case Hold(gang, seats, why):
             return f"hold {_nodes(n for _, n in seats)} for {gang}: {why}"
+        case RequestCheckpoint(gang, by, why) if by is not None:
+            return f"ask {gang} to save a checkpoint by {time_text(by)}: {why}"
+        case RequestCheckpoint(gang, _, why):
+            return f"withdraw the request to {gang} to save a checkpoint: {why}"
         case Wait(gang, reason):
             return f"{gang} waits: {reason_summary(reason)}"
         case _:
@@ -66,6 +71,7 @@ def reason_summary(reason: WaitReason) -> str:
             | WaitCode.UNSUPPORTED
             | WaitCode.STILL_LEAVING
             | WaitCode.NO_REPLACEMENT
+            | WaitCode.CHECKPOINTING
         ):
             return "; ".join(refusal.why for refusal in reason.refusals)
         case WaitCode.VICTIMS_LEAVING:
@@ -98,8 +104,13 @@ def refusal_clause(refusal: Refusal, place: str) -> str:
 
 
 def until_clause(moment: float | None) -> str:
-    """«, until 2026-01-31T12:00:00Z»: rounded up to whole seconds."""
-    return f", until {datetime.fromtimestamp(-(-moment // 1), UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
+    """«, until 2026-01-31T12:00:00Z»."""
+    return f", until {time_text(moment)}" if moment is not None else ""
+
+
+def time_text(moment: float) -> str:
+    """RFC 3339, rounded up to whole seconds."""
+    return f"{datetime.fromtimestamp(-(-moment // 1), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def reason_with_holder(reason: WaitReason) -> str:

@@ -81,11 +81,12 @@ def gang_health(proposal: Proposal, gang: Gang) -> GangHealth:
 
 
 def _moving(gang: Gang, displaced: set[str], healthy: list[Member]) -> Iterator[Member]:
-    """Only an island with a displaced member moves. Seats held for another island are a precaution against the loss of
-    a suspect node, and its members stay where they are."""
+    """Only an island that needs a domain, and has a displaced member, moves whole. Seats held for healthy members of
+    other islands are a precaution against the loss of a suspect node, or date from a notice that was withdrawn."""
     holds, sound = dict(gang.holds), {m.name for m in healthy}
     for island in gang.islands:
-        if any(m.name in displaced for m in island.members):
+        bound = island.topology is not None and island.topology.binding
+        if bound and any(m.name in displaced for m in island.members):
             yield from (m for m in island.members if m.name in sound and holds.get(m.name, m.node) != m.node)
 
 

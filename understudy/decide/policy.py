@@ -62,6 +62,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     mass_failure_share: float = 0.4
     mass_failure_nodes: int = 10
     mass_failure_window: float = 300.0
+    # Notices: members move when the time that is left is their grace period and this many seconds
+    notice_margin: float = 5.0
     # Search: limits of the exact searches, beyond which the heuristics take over
     exact_victims: int = 10
     search_steps: int = 20_000

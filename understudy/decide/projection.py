@@ -6,7 +6,20 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from understudy.model.gangs import Gang, Member, OnPreemption, Suspension
-from understudy.model.plans import Action, Dismiss, Grow, Hold, Plan, Preempt, Requeue, Shrink, Start, Swap, Wait
+from understudy.model.plans import (
+    Action,
+    Dismiss,
+    Grow,
+    Hold,
+    Plan,
+    Preempt,
+    RequestCheckpoint,
+    Requeue,
+    Shrink,
+    Start,
+    Swap,
+    Wait,
+)
 from understudy.model.snapshot import Snapshot
 
 
@@ -46,11 +59,16 @@ def _applied(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             return replace(_unseated(snapshot, gang, action.members), holds=holds)
         case Requeue():
             freed = _unseated(snapshot, gang, action.members)
-            return replace(freed, holds=(), displaced=gang.displaced or not action.stalled, stalled=False)
+            displaced = gang.displaced or not action.stalled
+            return replace(freed, holds=(), checkpoint_requests=(), displaced=displaced, stalled=False)
         case Dismiss():
             return replace(gang.reseated(dict.fromkeys((m.name for m in gang.members()), "")), leaving=())
         case Hold():
             return replace(gang, holds=action.seats)
+        case RequestCheckpoint(by=None):
+            return replace(gang, checkpoint_requests=())
+        case RequestCheckpoint(by=by):
+            return replace(gang, checkpoint_requests=tuple(sorted((m.name, by) for m in gang.seated())))
         case Wait():
             return gang
         case _:
@@ -70,7 +88,13 @@ def _swapped(snapshot: Snapshot, gang: Gang, swap: Swap) -> Gang:
 def _preempted(gang: Gang, preempt: Preempt) -> Gang:
     if not preempt.whole:
         return _with_terminating(gang, preempt.members)
-    drained = replace(_with_terminating(gang, preempt.members), holds=(), started_at=None, checkpoint_at=None)
+    drained = replace(
+        _with_terminating(gang, preempt.members),
+        holds=(),
+        started_at=None,
+        checkpoint_at=None,
+        checkpoint_requests=(),
+    )
     if gang.on_preemption is OnPreemption.FAIL:
         # The job ends. Its empty islands remain, since they say which domains its terminating pods own.
         return replace(drained, islands=tuple(replace(island, members=()) for island in drained.islands))

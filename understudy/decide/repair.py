@@ -2,7 +2,7 @@
 
 The order: spares and idle nodes; the seats of the cheapest gangs of lower priority; fewer members, if the gang is
 elastic; else the gang gives up its remaining seats and queues. Healthy members keep their seats, except that an
-exclusive island moves whole, since a slice works only whole.
+exclusive island moves whole, since a slice works only whole. With enough notice, a gang saves a checkpoint first.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +13,7 @@ import msgspec
 from understudy.decide import wait_reasons
 from understudy.decide.gang_health import GangHealth, gang_health, is_suspect, suspect_near
 from understudy.decide.guards import ActiveGuard, over_budget, pool_of
+from understudy.decide.notices import notice_terms, request_checkpoint
 from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.preemption.victims import VictimChoice, choose_victims, preempt_actions
@@ -161,8 +162,17 @@ class Repair:
         self.why = self._cause()
         self.delayed: ActiveGuard | None = None  # it could preempt, and waits for new machines first
         self.hypothesis = Hypothesis(members=frozenset((gang.key, m.name) for m in health.lost))
+        self.notice = notice_terms(proposal, gang, health)
+        self.moves_now = False
 
     def carry_out(self) -> bool:
+        """Repairs the gang as far as possible. A gang that stays on a leaving node is asked to save a checkpoint."""
+        repaired = self._repaired()
+        if self.notice is not None and not self.moves_now:
+            request_checkpoint(self.proposal, self.gang, self.notice, self.why)
+        return repaired
+
+    def _repaired(self) -> bool:
         everyone = self.health.displaced
         if self._replace(everyone) or self._await_leaving(everyone):
             return True
@@ -204,13 +214,26 @@ class Repair:
                 yield PlacementRequest(self.gang, parts, self.hypothesis, True, _near(members), taking)
 
     def _replace(self, members: tuple[Member, ...]) -> bool:
-        """Swaps to spares and idle nodes."""
+        """Swaps to spares and idle nodes; holds them instead while the gang has time to save a checkpoint."""
         for request in self._requests(members):
             seats = find_seats_sparing_holds(self.proposal, request)
-            if seats is not None:
+            if seats is None:
+                continue
+            if self.notice is not None and self.notice.grant_time(self.gang, self.proposal.now):
+                self._hold(seats)
+                reason = wait_reasons.checkpointing(self.gang, self.why, self.notice.move_at)
+                self.proposal.record(Wait(self.gang.key, reason))
+            else:
                 self.proposal.record(self._swap(seats, frozenset(), ()))
-                return True
+                self.moves_now = True
+            return True
         return False
+
+    def _hold(self, seats: dict[str, str]) -> None:
+        at = {m.name: m.node for m in self.gang.members()}
+        wanted = tuple(sorted((name, node) for name, node in seats.items() if at[name] != node))
+        if wanted != self.gang.holds:
+            self.proposal.record(Hold(self.gang.key, wanted, self.why))
 
     def _await_leaving(self, members: tuple[Member, ...]) -> bool:
         """Waits for seats that terminating pods free."""

@@ -81,6 +81,12 @@ def no_replacement(gang: Gang, why: str, deadline: float | None) -> WaitReason:
     return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=deadline)
 
 
+def checkpointing(gang: Gang, why: str, move_at: float) -> WaitReason:
+    """The gang runs on, with seats held for it, until it has saved a checkpoint."""
+    refusal = Refusal(f"{why}; it moves as soon as it has saved a checkpoint", 1)
+    return WaitReason(WaitCode.CHECKPOINTING, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=move_at)
+
+
 def in_doubt(gang: Gang, why: str, node: str) -> WaitReason:
     refusal = Refusal(f"{why}; {node}, kept for it, is suspect, and is waited for", 1)
     return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,))

@@ -135,6 +135,16 @@ def read_notice(annotations: Mapping[str, str], titled: HasTitle) -> Notice | No
     return _Reader(annotations, titled).notice() if NOTICE in annotations else None
 
 
+def checkpoint_request(annotations: Mapping[str, str]) -> float | None:
+    """Until when a pod was asked to save. What is no time counts as one long ago, and is written anew."""
+    if CHECKPOINT_BY not in annotations:
+        return None
+    try:
+        return datetime.fromisoformat(annotations[CHECKPOINT_BY]).timestamp()
+    except ValueError:
+        return 0.0
+
+
 def format_notice(notice: Notice) -> str:
     parts = {"deadline": format_time(notice.deadline), "source": notice.source, "cause": notice.cause}
     if notice.at is not None:

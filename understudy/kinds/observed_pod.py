@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from understudy.kinds.annotations import checkpoint_request
 from understudy.kinds.context import Context, PodPriority
 from understudy.kinds.ownership import GangRef
 from understudy.model.gangs import Member
@@ -30,6 +31,8 @@ class ObservedPod(msgspec.Struct, frozen=True, gc=False):
     started: float | None = None
     nominated: str = ""
     gates: tuple[str, ...] = ()
+    grace: int = 30
+    checkpoint_by: float | None = None
 
 
 def observe_pod(pod: Pod, ref: GangRef, context: Context) -> ObservedPod:
@@ -46,6 +49,8 @@ def observe_pod(pod: Pod, ref: GangRef, context: Context) -> ObservedPod:
         started=seconds(status.start_time),
         nominated=status.nominated_node_name,
         gates=tuple(gate.name for gate in spec.scheduling_gates),
+        grace=spec.termination_grace_period_seconds,
+        checkpoint_by=checkpoint_request(meta.annotations) if meta.annotations else None,
     )
 
 

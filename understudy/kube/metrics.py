@@ -76,6 +76,10 @@ def _of_replica(replica: Replica, cluster: CountingClient) -> Iterator[Metric]:
     yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.status.interrupted_plans)
     yield _gauge("understudy_incidents_open", "Incidents under way.", lambda: replica.status.incidents)
     yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.status.opened)
+    yield _total("understudy_notices", "Notices that cost a gang its seats.", lambda: replica.status.notices)
+    yield _total(
+        "understudy_notices_beaten", "Notices before whose end it had moved.", lambda: replica.status.notices_beaten
+    )
 
 
 def _of_requests(metrics: RequestMetrics) -> Iterator[Metric]:

@@ -150,6 +150,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     on_preemption: OnPreemption = OnPreemption.REQUEUE
     started_at: float | None = None
     checkpoint_at: float | None = None
+    checkpoint_requests: tuple[tuple[str, float], ...] = ()  # (member, until when): seated pods that were asked to save
+    grace: float = 30.0  # seconds: the longest grace period of its pods
     leaving: tuple[Member, ...] = ()  # terminating pods, which still occupy their seats
     holds: tuple[tuple[str, str], ...] = ()  # (member, node): seats kept for it
     displaced: bool = False  # a failure cost it its seats, and it has had no others since

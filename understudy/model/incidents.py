@@ -48,6 +48,7 @@ class Incident(msgspec.Struct, frozen=True):
     outcome: IncidentOutcome = IncidentOutcome.OPEN
     moves: tuple[Move, ...] = ()
     victims: tuple[str, ...] = ()
+    deadline: float | None = None  # with a notice: when the first of its nodes was to go, or went
 
     @property
     def open(self) -> bool:
@@ -65,6 +66,14 @@ class Incident(msgspec.Struct, frozen=True):
     @property
     def total(self) -> float | None:
         return None if self.running_at is None else self.running_at - self.began_at
+
+    @property
+    def beaten(self) -> bool | None:
+        """Whether all members sat elsewhere before the deadline of the notice. None: there was no notice, or that is
+        not known yet."""
+        if self.deadline is None or self.outcome is IncidentOutcome.ENDED or (self.open and self.seated_at is None):
+            return None
+        return self.seated_at is not None and self.seated_at <= self.deadline
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -87,6 +96,8 @@ class GangLoss(msgspec.Struct, frozen=True):
     members: tuple[str, ...]
     cause: str
     since: float | None = None
+    told_at: float | None = None  # with a notice: when it came
+    deadline: float | None = None  # with a notice: when the first node was to go, or went
 
 
 class IncidentDecision(msgspec.Struct, frozen=True):
@@ -113,7 +124,12 @@ def with_loss(incident: Incident, loss: GangLoss) -> Incident:
     """The incident with a further loss. Steps after the loss have to be reached again."""
     nodes = _joined(incident.nodes, loss.nodes)
     members = _joined(incident.members, loss.members)
-    if not incident.open or (nodes, members) == (incident.nodes, incident.members):
+    if not incident.open:
+        return incident
+    if loss.deadline is not None:
+        deadline = loss.deadline if incident.deadline is None else min(incident.deadline, loss.deadline)
+        incident = replace(incident, deadline=deadline)
+    if (nodes, members) == (incident.nodes, incident.members):
         return incident
     fresh = set(loss.nodes) - set(incident.nodes)
     cause = f"{incident.cause}; {loss.cause}" if fresh else incident.cause
@@ -163,7 +179,7 @@ def with_progress(incident: Incident, progress: GangProgress, at: float) -> Inci
 
 def merged_records(kept: Incident, seen: Incident) -> Incident:
     """The recorded incident merged with what this process has seen: of every step, the earliest time."""
-    both = with_loss(kept, GangLoss(seen.nodes, seen.members, seen.cause, seen.failed_at))
+    both = with_loss(kept, GangLoss(seen.nodes, seen.members, seen.cause, seen.failed_at, deadline=seen.deadline))
     if not both.open:
         return both
     if seen.decided_at is not None:

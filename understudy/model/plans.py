@@ -107,6 +107,14 @@ class Hold(msgspec.Struct, frozen=True, tag=True, gc=False):
     why: str
 
 
+class RequestCheckpoint(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Ask a running gang to save a checkpoint by this time, since a node of it leaves. None withdraws the request."""
+
+    gang: str
+    by: float | None
+    why: str
+
+
 class WaitCode(enum.StrEnum):
     NO_ROOM = "NoRoom"
     BLOCKED_DOMAINS = "BlockedDomains"
@@ -118,6 +126,7 @@ class WaitCode(enum.StrEnum):
     UNSUPPORTED = "Unsupported"
     GUARDED = "Guarded"
     NO_REPLACEMENT = "NoReplacement"
+    CHECKPOINTING = "Checkpointing"
 
 
 class Holder(msgspec.Struct, frozen=True, gc=False):
@@ -156,7 +165,7 @@ class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
     reason: WaitReason
 
 
-Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Dismiss | Hold | Wait
+Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Dismiss | Hold | RequestCheckpoint | Wait
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -54,6 +54,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
     leaving: HashTrieSet[str] = HashTrieSet()  # gangs with terminating pods
     running: HashTrieMap[int, HashTrieMap[str, RunningGang]] = HashTrieMap()  # priority -> managed gangs with seats
+    asked: HashTrieSet[str] = HashTrieSet()  # gangs with pods that were asked to save a checkpoint
     with_anti_affinity: HashTrieSet[str] = HashTrieSet()  # gangs with seated pods that require anti-affinity
     unhealthy: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not HEALTHY, and deleted nodes with pods
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
@@ -167,13 +168,14 @@ class IndexEntries(msgspec.Struct, frozen=True):
     open: list[str]
     holding: list[str]
     leaving: list[str]
+    asked: list[str]
     with_anti_affinity: list[str]
     warm: list[str]
 
 
 def _index_entries(changed: dict[str, Gang]) -> IndexEntries:
     """One pass over the gangs, since it runs for every gang when a snapshot is built from nothing."""
-    entries = IndexEntries(defaultdict(list), {}, [], [], [], [], [])
+    entries = IndexEntries(defaultdict(list), {}, [], [], [], [], [], [])
     for key, gang in changed.items():
         if gang.warm_for:
             entries.warm.append(key)
@@ -196,6 +198,8 @@ def _index_entries(changed: dict[str, Gang]) -> IndexEntries:
             entries.open.append(key)
         if gang.holds:
             entries.holding.append(key)
+        if gang.checkpoint_requests:
+            entries.asked.append(key)
         if gang.leaving:
             entries.leaving.append(key)
             anti_affinity = anti_affinity or any(m.shape.anti_affinity for m in gang.leaving)
@@ -206,7 +210,7 @@ def _index_entries(changed: dict[str, Gang]) -> IndexEntries:
     return entries
 
 
-_GANG_SETS = ("open", "holding", "leaving", "with_anti_affinity", "warm")
+_GANG_SETS = ("open", "holding", "leaving", "asked", "with_anti_affinity", "warm")
 
 
 def _updated_gang_sets(old: Snapshot, entries: IndexEntries, before: dict[str, Gang]) -> dict[str, object]:

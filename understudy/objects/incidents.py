@@ -47,6 +47,7 @@ class _Status(Part, frozen=True):
     victims_out_at: Time | None = None
     seated_at: Time | None = None
     running_at: Time | None = None
+    deadline: Time | None = None
 
 
 class _Metadata(Part, frozen=True):
@@ -80,6 +81,7 @@ class StoredIncident(Part, frozen=True):
             outcome=status.outcome,
             moves=tuple(Move(move.member, move.from_, move.to, move.source) for move in status.moves),
             victims=status.victims,
+            deadline=_seconds(status.deadline),
             **times,  # type: ignore[arg-type]  # one for every step, and detected_at is never None
         )
 
@@ -122,6 +124,8 @@ def _status(incident: Incident) -> Document:
         "victims": list(incident.victims),
         "victimCount": len(incident.victims),
         **{_camel(f"{step}_at"): _written(incident.at(step)) for step in STEPS},
+        "deadline": _written(incident.deadline),
+        "beaten": incident.beaten,
         "seconds": {
             _camel(step): round(reached[step], DECIMALS) if step in reached else None for step in (*STEPS[1:], "total")
         },

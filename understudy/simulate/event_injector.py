@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping
 
-from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.annotations import NOTICE as NOTICE_ANNOTATION
+from understudy.kinds.annotations import PREFIX, format_notice, format_time
 from understudy.kinds.job_control import suspend_patch
 from understudy.kinds.registry import control_of
+from understudy.model.nodes import Notice
 from understudy.objects.jobs import Workload
 from understudy.objects.resources import CLAIMS, CLUSTER_TRAINING_RUNTIMES, NODES, STORAGE_CLASSES, Resource
 from understudy.ports import Ref, Refused
 from understudy.simulate.api_server import Version
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.connection import RequestFaults
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.patches import Document
 from understudy.simulate.processes import Process
 from understudy.simulate.scenario import Event
@@ -63,6 +65,8 @@ class EventInjector:
             "delete-node": self._delete_node,
             "unready": self._unready,
             "notice": self._notice,
+            "announce": self._announce,
+            "withdraw": self._withdraw,
         }
 
     def inject(self, event: Event) -> None:
@@ -149,6 +153,18 @@ class EventInjector:
             kept = node.document["spec"].get("taints") or []
             self._server.merge(node, {"spec": {"taints": [*kept, taint]}}, USER)
             self._context.loop.call_later(max(30.0, event.seconds), self._power_off, event)
+
+    def _announce(self, event: Event) -> None:
+        """A notice with a deadline in so many seconds; a later one replaces it. With a number, the machine goes."""
+        now = self._context.now()
+        notice = Notice(now + event.seconds, "simulated", "Preempt", now)
+        if self._node(event.target) is not None and self._kubelets[event.target].heard:
+            self._change(event.target, {"metadata": {"annotations": {NOTICE_ANNOTATION: format_notice(notice)}}})
+            self._invariants.notices.announced(event, self._power_off)
+
+    def _withdraw(self, event: Event) -> None:
+        self._invariants.notices.withdrawn(event.target)
+        self._change(event.target, {"metadata": {"annotations": {NOTICE_ANNOTATION: None}}})
 
     def _change(self, name: str, patch: Document) -> None:
         if (node := self._node(name)) is not None:

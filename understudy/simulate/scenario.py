@@ -34,6 +34,8 @@ class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     claim: str = ""  # the name of a PersistentVolumeClaim that every pod mounts
     duration: float = 0.0  # seconds after which its processes succeed; 0: they run for ever
     grace: int = 10
+    saves_within: float = 0.0  # seconds in which it saves a checkpoint when it is asked; 0: it never reports any
+    answers: bool = True  # False: it reports a first checkpoint, and none when it is asked
     tolerates: bool = True  # the taints of unreachable nodes, for five minutes
     capacity: str = ""  # spot, on-demand, prefer-spot
     max_spot: int = -1  # how many members may sit on spot nodes; -1: all of them

@@ -16,6 +16,7 @@ CODES = (409, 429, 500, 503)
 READ_CODES = (429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
 SPOT = 0.25  # share of seeds with spot nodes
+NOTICES = 0.35  # share of the seeds with notices
 RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
 OLD = 0.35  # share of the clusters with operators of their own that serve MPIJobs in their first version
 SHUFFLED = 0.3  # share of the seeds with faults in which callbacks that are ready together are shuffled
@@ -50,7 +51,35 @@ def generate(seed: int) -> Scenario:
         scenario = _with_return(random.Random(f"{seed} returns"), scenario)
         scenario = _with_more_faults(random.Random(f"{seed} more faults"), scenario, processes)
     scenario = _with_first_version(random.Random(f"{seed} first version"), scenario)
+    scenario = _with_notices(random.Random(f"{seed} notices"), scenario)
     return _with_urgent_gang(random.Random(f"{seed} urgent"), scenario)
+
+
+def _with_notices(chance: random.Random, scenario: Scenario) -> Scenario:
+    """Nodes get notices with a deadline, which may be shortened or withdrawn; some at the end, when all else is calm.
+    Some jobs report checkpoints, and most of those save when they are asked."""
+    if chance.random() >= NOTICES:
+        return scenario
+    until, events = scenario.faults_until, list(scenario.events)
+    for _ in range(chance.randint(1, 4)):
+        node, late = chance.choice(scenario.nodes).name, chance.random() < 0.6
+        at = until + chance.uniform(60.0, 140.0) if late else chance.uniform(5.0, until)
+        ends = int(chance.random() < 0.6)
+        events.append(_announcement(chance, at, node, ends))
+        if chance.random() < 0.3:
+            events.append(_announcement(chance, at + chance.uniform(0.0, 30.0), node, ends))
+        if not ends and chance.random() < 0.5:
+            events.append(Event(round(at + chance.uniform(0.1, 60.0), 3), "withdraw", node))
+    jobs = []
+    for job in scenario.jobs:
+        saves, answers = chance.choice((0.0, 2.0, 20.0, 60.0)), chance.random() < 0.8
+        jobs.append(replace(job, saves_within=saves, answers=answers))
+    return replace(scenario, jobs=tuple(jobs), events=tuple(sorted(events, key=lambda event: event.at)))
+
+
+def _announcement(chance: random.Random, at: float, node: str, ends: int) -> Event:
+    seconds = chance.choice((chance.uniform(1.0, 30.0), chance.uniform(30.0, 120.0)))
+    return Event(round(at, 3), "announce", node, round(seconds, 2), ends)
 
 
 def _with_spot_nodes(chance: random.Random, scenario: Scenario) -> Scenario:

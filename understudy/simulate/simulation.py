@@ -6,17 +6,18 @@ import msgspec
 
 from understudy.control import loop as control_loop
 from understudy.objects.resources import DEFINITIONS, JOBS, PRIORITY_CLASSES
-from understudy.simulate.checks.capacity import CapacityInvariant
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.context import SimulationContext, Violation
 from understudy.simulate.event_injector import EventInjector
 from understudy.simulate.event_loop import VirtualTimeLoop
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.capacity import CapacityInvariant
+from understudy.simulate.invariants.rest import check_at_rest
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.node_lifecycle_controller import NodeLifecycleController, VolumeProvisioner
 from understudy.simulate.operators import GarbageCollector, Operators
 from understudy.simulate.processes import ControlProcess, Process, ReplicaProcess
-from understudy.simulate.rest_invariants import check_at_rest
 from understudy.simulate.scenario import Scenario
+from understudy.simulate.training import TrainingProcesses
 from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes, resource_of
 
 # A standby applies every change to its snapshot; a longer interval only makes runs faster.
@@ -60,6 +61,7 @@ class Simulation:
             controller = NodeLifecycleController(context, server, self.cluster.leases)
             context.loop.call_later(1.0, controller.look)
         server.observers.append(VolumeProvisioner(context, server).observe)
+        TrainingProcesses(context, server, self.cluster.kubelets)
 
     def _works(self) -> bool:
         return any(process.works for process in self.processes.values())
@@ -117,8 +119,10 @@ class Simulation:
         began = context.loop.time()
         while context.violation is None:
             now = context.loop.time()
-            if now - max(context.last_change, began) >= QUIET and not invariants.waits_for_pods():
+            pending = invariants.waits_for_pods() or invariants.notices.lies_ahead()
+            if now - max(context.last_change, began) >= QUIET and not pending:
                 check_at_rest(self.cluster, invariants, self._time_of_the_loop())
+                invariants.notices.check_at_rest()
                 return
             if now - began > LONGEST:
                 context.fail("the cluster comes to rest", f"something still changes after {LONGEST:.0f} s")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from understudy.train import job_environment, stop_signals
+from understudy.train import job_environment, notices, stop_signals
 from understudy.train.checkpoint_folder import CheckpointFolder, NoneReadable
 from understudy.train.reports import Reporter
 
@@ -55,6 +55,7 @@ class Checkpoints:
         self._tried_step = 0  # and what was to be
         self._tried_at = time.monotonic()
         self._reporter: Reporter | None = None
+        self._answered: notices.Notice | None = None  # the notice after which a checkpoint was saved, or failed
 
     def __enter__(self) -> Checkpoints:
         """Listens for the stop; in the main thread, and after libraries that take over signals."""
@@ -68,6 +69,8 @@ class Checkpoints:
             self._folder.clear_up()
         if self.report and self.rank == 0:
             self._reporter = _reporter()
+        if self.rank == 0 or (self.writes and self.agree is None):  # with `agree`, one rank tells the others
+            notices.begin()
         return self
 
     def __exit__(
@@ -104,7 +107,8 @@ class Checkpoints:
         return None
 
     def after(self, step: int) -> None:
-        """To be called when so many steps are done: saves where it is time to; on a stop saves, and leaves."""
+        """To be called when so many steps are done: saves where it is time to, and once when a machine of the job is
+        about to go; on a stop saves, and leaves."""
         if self.agree is not None and step % self.agree_every:
             return
         word = self._together(self._word(step))
@@ -119,15 +123,17 @@ class Checkpoints:
             except OSError as problem:  # a full disk costs a checkpoint, not the training
                 log.warning("step %d is not saved: %s", step, problem)
                 self._note(step, safe=False)
+                self._answered = notices.latest()
 
     def save(self, step: int) -> None:
         """Now. What `write` raises comes through, and the checkpoints are as they were."""
-        began = time.time()
+        began, notice = time.time(), notices.latest()
         if self.writes:
             self._folder.put(step, self.write)
         self._note(step, safe=True)
         if self._reporter is not None:
-            self._reporter.tell(began)
+            self._reporter.tell(began, at_once=notice is not None and notice != self._answered)
+        self._answered = notice
 
     def due(self, step: int) -> bool:
         if step <= self._tried_step:
@@ -139,6 +145,8 @@ class Checkpoints:
     def _word(self, step: int) -> int:
         if stop_signals.stopping() is not None:
             return _STOP
+        if (notice := notices.latest()) is not None and notice != self._answered:
+            return _SAVE
         return _SAVE if self.writes and self.due(step) else _GO_ON
 
     def _together(self, number: int, least: bool = False) -> int:

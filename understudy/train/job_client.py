@@ -66,6 +66,15 @@ class Job:
         _ask(way, "PATCH", self._path, {"metadata": {"annotations": {LAST_CHECKPOINT: moment}}})
 
 
+def pod_annotation(name: str) -> str:
+    """'' where the pod does not have it. Raises OSError."""
+    way = access()
+    if way is None:
+        raise OSError("the pod no longer has a token for the API")
+    pod = _ask(way, "GET", f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}")
+    return str((pod.get("metadata", {}).get("annotations") or {}).get(name, ""))
+
+
 def job_of(way: Access) -> str:
     """The path of the job that the pod belongs to, or of the pod where it belongs to none."""
     path = f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}"

@@ -12,6 +12,7 @@ POD = "UNDERSTUDY_POD"
 NAMESPACE = "UNDERSTUDY_NAMESPACE"
 ACCESS = "UNDERSTUDY_ACCESS"  # a kubeconfig as JSON, where pods have the rights of the cluster's administrator
 ACCOUNT = "UNDERSTUDY_SERVICE_ACCOUNT"  # the folder of the service account, where it is not at its usual place
+ANNOTATIONS = "UNDERSTUDY_ANNOTATIONS"  # a file with the annotations of the pod, as the downward API writes them
 SIGNAL_ANNOTATION = "understudy.dev/checkpoint-signal"
 
 DEFAULT_GRACE = 30.0  # that of Kubernetes

@@ -20,17 +20,21 @@ class Reporter:
         self._moment = self._sent = 0.0
         self._news = threading.Event()
         self._closing = threading.Event()
+        self._hurry = threading.Event()  # the next report does not wait for the pause to end
         self._warned = False
         self._thread = threading.Thread(target=self._work, name="understudy-reports", daemon=True)
         self._thread.start()
 
-    def tell(self, moment: float) -> None:
+    def tell(self, moment: float, at_once: bool = False) -> None:
         self._moment = moment
+        if at_once:
+            self._hurry.set()
         self._news.set()
 
     def close(self, seconds: float) -> None:
         """Waits that long for the last report."""
         self._closing.set()
+        self._hurry.set()
         self._news.set()
         self._thread.join(seconds)
 
@@ -38,11 +42,13 @@ class Reporter:
         while True:
             self._news.wait()
             self._news.clear()
+            self._hurry.clear()
             if (moment := self._moment) != self._sent:
                 self._report(moment)
             if self._closing.is_set() and self._moment == moment:
                 return
-            self._closing.wait(self._pause)
+            if not self._closing.is_set():
+                self._hurry.wait(self._pause)
 
     def _report(self, moment: float) -> None:
         self._sent = moment
@@ -55,5 +61,7 @@ class Reporter:
 
 
 def written(moment: float) -> str:
-    """RFC 3339. Whole seconds, rounded down: what is not saved yet must not count as safe."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+    """RFC 3339, rounded down: what is not saved yet must not count as safe. A fraction is kept, since a checkpoint may
+    begin in the same second in which a notice comes."""
+    fraction = f".{int(moment % 1 * 1e6):06d}" if moment % 1 else ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f"{fraction}Z"

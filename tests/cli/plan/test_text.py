@@ -13,6 +13,7 @@ from understudy.model.plans import (
     Plan,
     Preempt,
     Refusal,
+    RequestCheckpoint,
     Requeue,
     SeatSource,
     Shrink,
@@ -51,14 +52,21 @@ def test_sections_come_in_a_fixed_order_after_the_summary() -> None:
         Requeue(LOW, ("a",), "no room"),
         Shrink(LOW, ("a",), "lost"),
         Hold(HIGH, (("a", "n"),), "victims leave"),
+        RequestCheckpoint(HIGH, 65.0, "n leaves"),
+        RequestCheckpoint(HIGH, None, "it sits on no leaving node"),
         Grow(LOW, (("a", "n"),)),
         Start(HIGH, (("a", "n"),)),
         Preempt(LOW, HIGH, ("a",), ("n",), True, "priority"),
         Swap(HIGH, (Move("a", "n", "m", SeatSource.SPARE),), "lost"),
     )
-    assert told[0] == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 1 waits"
-    headings = ["Swaps", "Preemptions", "Starts", "Growth", "Holds", "Shrinks", "Requeues", "Waiting"]
+    assert (
+        told[0]
+        == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 2 checkpoint requests, 1 waits"
+    )
+    headings = ["Swaps", "Preemptions", "Starts", "Growth", "Holds", "Shrinks", "Requeues", "Checkpoints", "Waiting"]
     assert [line for line in told if line in headings] == headings
+    asked = "JobSet default/high (priority 2000) is asked to save a checkpoint by 1970-01-01T00:01:05Z: n leaves"
+    assert asked in " ".join(told)
 
 
 def test_every_pod_is_under_its_node() -> None:

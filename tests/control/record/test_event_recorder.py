@@ -13,7 +13,14 @@ from tests.objects.documents import pod
 from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.record import event_recorder
 from understudy.control.record.event_formats import EventRate, EventSubject, EventText
-from understudy.control.record.event_recorder import MAX_DELAY, PAUSE, REPEAT_AFTER, EventRateLimiter, EventRecorder
+from understudy.control.record.event_recorder import (
+    CONCURRENCY,
+    MAX_DELAY,
+    PAUSE,
+    REPEAT_AFTER,
+    EventRateLimiter,
+    EventRecorder,
+)
 from understudy.kinds.decoding import decode
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Ref, Refused, Unreachable
@@ -211,8 +218,8 @@ def test_a_crowd_is_told_at_a_pace() -> None:
         for number in range(40):
             harness.recorder.event(harness.about, EventText("Started", f"it runs for the {number}th time"))
         await spin()
-        assert len(harness.told()) == 16
-        await harness.clock.let_pass(3 * PAUSE)
+        assert len(harness.told()) == CONCURRENCY
+        await harness.clock.let_pass(40 / CONCURRENCY * PAUSE)
         assert len(harness.told()) == 40
 
     play(scenario)

@@ -8,8 +8,9 @@ from tests.objects.documents import Document, node, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.control.loop import LoopSettings, SchedulingLoop
 from understudy.control.record.incident_records import ABSENT_RETRY, WRITE_DELAY
-from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.annotations import NOTICE, PREFIX, format_notice, format_time
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
+from understudy.model.nodes import Notice
 from understudy.objects.resources import INCIDENTS, NODES, PODS
 from understudy.ports import Refused
 
@@ -189,6 +190,54 @@ def test_a_node_that_leaves_is_an_incident_when_its_members_move_ahead_of_time()
         assert kept["status"]["outcome"] == "swapped"
         assert "after it was detected" in dict(world.events("hero"))["Recovered"]
         assert f"{PREFIX}failed-at" not in document["metadata"]["annotations"]
+
+    run_scenario(scenario)
+
+
+def notice(world: LoopHarness, name: str, seconds: float) -> None:
+    document, now = world.cluster.find(NODES, name), world.clock.now()
+    text = format_notice(Notice(now + seconds, "azure", "Preempt", now))
+    document["metadata"].setdefault("annotations", {})[NOTICE] = text
+    world.cluster.change(document)
+
+
+def test_a_notice_that_was_beaten_is_an_incident_from_the_moment_it_came() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        saved = {f"{PREFIX}last-checkpoint": format_time(world.clock.now())}
+        await begin(world, "a b spare", torch("hero", 2, "high"))
+        job = world.cluster.find(PYTORCH_JOBS, "hero")
+        job["metadata"].setdefault("annotations", {}).update(saved)
+        world.cluster.change(job)
+        told_at = world.clock.now()
+        notice(world, "a", 120.0)
+        await world.settle()
+        assert incidents(world) == []
+        await world.clock.let_pass(86.0)
+        await world.settle()
+        (kept,) = incidents(world)
+        assert kept["spec"]["cause"] == "node a leaving: notice (azure Preempt)"
+        status = kept["status"]
+        assert (status["outcome"], status["beaten"]) == ("swapped", True)
+        assert status["detectedAt"].startswith(format_time(told_at).rstrip("Z"))
+        assert status["deadline"].startswith(format_time(told_at + 120.0).rstrip("Z"))
+        assert (world.loop.status.notices, world.loop.status.notices_beaten) == (1, 1)
+
+    run_scenario(scenario)
+
+
+def test_a_node_that_goes_before_its_members_could_move_has_beaten_them() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        await begin(world, "a b", torch("hero", 2, "high"))
+        notice(world, "a", 120.0)
+        await world.settle()
+        world.clock.jump(30.0)
+        lose(world, "a")
+        await world.settle()
+        world.cluster.put(node("c", allocatable=AMOUNTS, conditions=[READY]))
+        await world.settle()
+        (kept,) = incidents(world)
+        assert kept["status"]["beaten"] is False
+        assert (world.loop.status.notices, world.loop.status.notices_beaten) == (1, 0)
 
     run_scenario(scenario)
 

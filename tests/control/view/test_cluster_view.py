@@ -29,6 +29,7 @@ from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.decide.policy import Policy
+from understudy.kinds.annotations import CHECKPOINT_BY, PREFIX, format_time
 from understudy.kinds.decoding import decode
 from understudy.kinds.ownership import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
@@ -58,6 +59,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         "budgets": snapshot.budgets,
         "open": set(snapshot.open),
         "holding": set(snapshot.holding),
+        "asked": set(snapshot.asked),
         "with_anti_affinity": set(snapshot.with_anti_affinity),
         "unhealthy": set(snapshot.unhealthy),
         "running": {key: set(names) for key, names in snapshot.running.items()},
@@ -73,6 +75,25 @@ def test_a_lone_pod_is_a_gang_of_one() -> None:
     assert (found.priority, found.queued_at, found.started_at, found.size) == (5, MADE_AT, MADE_AT + 60, 1)
     assert found.islands[0].members[0].node == "n"
     assert not found.infrastructure
+
+
+def test_a_gang_knows_its_longest_grace_period_and_which_seated_pods_were_asked_to_save() -> None:
+    labels, owners = {"job-name": "j"}, owner("Job", "j")
+    asked = {"annotations": {CHECKPOINT_BY: format_time(NOW)}}
+    pods = [
+        pod("j-0", "a", {"labels": labels, "ownerReferences": owners, **asked}, terminationGracePeriodSeconds=5),
+        pod("j-1", "a", {"labels": labels, "ownerReferences": owners}, terminationGracePeriodSeconds=90),
+        pod("j-2", "", {"labels": labels, "ownerReferences": owners, **asked}, terminationGracePeriodSeconds=7),
+    ]
+    found = gangs(node("a"), job("j", parallelism=3, completions=3), *pods)["Job/default/j"]
+    assert (found.checkpoint_requests, found.grace) == ((("j-0", NOW),), 90.0)
+
+
+@pytest.mark.parametrize("notes", [{}, {f"{PREFIX}last-checkpoint": "2026-01-01T00:00:00Z"}])
+def test_a_lone_pod_knows_them_on_each_way_it_is_read(notes: dict[str, str]) -> None:
+    meta = {"annotations": {CHECKPOINT_BY: format_time(NOW), **notes}}
+    found = gangs(node("a"), pod("x", "a", meta, terminationGracePeriodSeconds=7))["Pod/default/x"]
+    assert (found.checkpoint_requests, found.grace) == ((("x", NOW),), 7.0)
 
 
 def test_lone_pods_that_wait() -> None:

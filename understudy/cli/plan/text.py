@@ -10,7 +10,7 @@ import msgspec
 
 from understudy.cli.input.times import long_duration, rfc3339
 from understudy.cli.output.terminal import Painter
-from understudy.decide.describe import reason_summary, refusal_clause
+from understudy.decide.describe import reason_summary, refusal_clause, time_text
 from understudy.decide.gang_report import GangReport, PlaceReport
 from understudy.decide.prices import SeatsPrice
 from understudy.model.gangs import Gang
@@ -23,6 +23,7 @@ from understudy.model.plans import (
     Plan,
     Preempt,
     Refusal,
+    RequestCheckpoint,
     Requeue,
     Shrink,
     Start,
@@ -55,6 +56,7 @@ ACTION_KINDS = (
     ActionKind(Shrink, "Shrinks", "shrinks", "shrink", "yellow"),
     ActionKind(Requeue, "Requeues", "requeue", "requeues", "red"),
     ActionKind(Dismiss, "Understudies", "understudy", "understudies", "cyan"),
+    ActionKind(RequestCheckpoint, "Checkpoints", "checkpoint request", "checkpoint requests", "yellow"),
     ActionKind(Wait, "Waiting", "waits", "wait", "yellow"),
 )
 
@@ -131,6 +133,10 @@ def _manner(action: Action, context: PlanContext) -> str:
             return f" gives up its seat on {action.node}: {action.why}"
         case Hold(seats=()):
             return f" gives up the seats held for it: {action.why}"
+        case RequestCheckpoint(by=by) if by is not None:
+            return f" is asked to save a checkpoint by {time_text(by)}: {action.why}"
+        case RequestCheckpoint():
+            return f" is no longer asked to save a checkpoint: {action.why}"
         case Hold() | Shrink() | Requeue():
             return f": {action.why}"
         case _:
@@ -153,7 +159,7 @@ def _details(action: Action, context: PlanContext) -> Iterable[str]:
             return [f"why: {action.why}", *_seats_price(action, context), *_moves(action)]
         case Shrink() | Requeue():
             return [f"pods: {', '.join(action.members)}"] if action.members else []
-        case Dismiss():
+        case Dismiss() | RequestCheckpoint():
             return []
         case Wait():
             return _reason(action.reason, context)

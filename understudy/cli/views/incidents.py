@@ -24,6 +24,7 @@ _UNDER_WAY = {
     IncidentOutcome.SHRUNK: "shrinking",
     IncidentOutcome.REQUEUED: "queues",
 }
+_IN_TIME = {None: "", True: ", in time", False: ", too late"}  # by whether a notice was beaten
 _KINDS = {resource.kind.lower(): resource.kind for resource in JOB_RESOURCES}
 
 
@@ -67,12 +68,12 @@ def incident_line(incident: Incident, now: float) -> str:
 
 
 def outcome(incident: Incident) -> str:
-    """`swapped (spare)`; of an open one, what is being done."""
+    """`swapped (spare)`, after a notice `swapped (spare), in time`; of an open one, what is being done."""
     if incident.open:
         doing = _UNDER_WAY.get(incident.decision)
         return f"open ({doing})" if doing else "open"
     sources = f" ({', '.join(incident.sources)})" if incident.sources else ""
-    return f"{incident.outcome}{sources}"
+    return f"{incident.outcome}{sources}{_IN_TIME[incident.beaten]}"
 
 
 def incidents_figures(incidents: Sequence[Incident]) -> dict[str, Any]:

@@ -5,7 +5,21 @@ from typing import assert_never
 import msgspec
 
 from understudy.model.gangs import Gang
-from understudy.model.plans import Action, Dismiss, Grow, Hold, Plan, Preempt, Requeue, Seats, Shrink, Start, Swap, Wait
+from understudy.model.plans import (
+    Action,
+    Dismiss,
+    Grow,
+    Hold,
+    Plan,
+    Preempt,
+    RequestCheckpoint,
+    Requeue,
+    Seats,
+    Shrink,
+    Start,
+    Swap,
+    Wait,
+)
 from understudy.model.snapshot import Snapshot
 
 
@@ -41,8 +55,8 @@ def changes_by_gang(plan: Plan, snapshot: Snapshot) -> dict[str, GangChanges]:
     """By gang, in the order in which the plan first names them."""
     by_gang: dict[str, GangChanges] = {}
     for action in plan.actions:
-        if isinstance(action, Wait | Dismiss):
-            continue  # a waiting gang is only told why; understudies are dismissed in warm_understudies.py
+        if isinstance(action, Wait | Dismiss | RequestCheckpoint):
+            continue  # these change no seat of the gang: see wait_reasons, warm_understudies and checkpoint_requests
         changes = by_gang.get(action.gang)
         if changes is None:
             changes = by_gang[action.gang] = GangChanges(snapshot.gangs[action.gang])
@@ -73,7 +87,7 @@ def _add(changes: GangChanges, action: Action, snapshot: Snapshot) -> None:
             changes.leaves, changes.gives_up = list(members), True
         case Hold(seats=seats):
             changes.holds = seats
-        case Wait() | Dismiss():
+        case Wait() | Dismiss() | RequestCheckpoint():
             pass  # handled elsewhere, see changes_by_gang
         case _:
             assert_never(action)

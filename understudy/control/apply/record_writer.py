@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from understudy.objects.pods import Pod
 from understudy.objects.resources import INCIDENTS, NODES, PODS
 from understudy.ports import Cluster, PatchForm, Ref, Refused
 
@@ -41,6 +42,11 @@ class RecordWriter:
 
     async def update_drain_status(self, ref: Ref, seen: Mapping[str, str], status: Mapping[str, Any]) -> None:
         await self._cluster.patch(ref, {"metadata": seen, "status": status}, sub="status", form=PatchForm.MERGE)
+
+    async def annotate_pod(self, pod: Pod, annotations: Mapping[str, str | None]) -> None:
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid, "annotations": annotations}}
+        await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
 
     async def put_incident(self, ref: Ref, document: Mapping[str, Any], is_known: bool) -> None:
         """An incident that is not known may exist all the same: an earlier loop may have created it just before it

@@ -3,7 +3,7 @@ of.
 
 Pure. The cost depends on the seats on unhealthy nodes only."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -49,7 +49,7 @@ def planned_losses(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
         if missed:
             found[gang.key] = _loss(snapshot, missed, "lost")
         elif leaving:
-            found[gang.key] = _loss(snapshot, leaving, "leaving")
+            found[gang.key] = _announced_loss(snapshot, leaving)
     return found
 
 
@@ -107,6 +107,31 @@ def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> GangLo
     since = min((h.since for h in healths if h.since is not None), default=None) if what == "lost" else None
     many = f"node{'s' * (len(nodes) != 1)} {', '.join(nodes)}"
     return GangLoss(nodes, tuple(name for _, name in seats), f"{many} {what}" + (f": {why}" if why else ""), since)
+
+
+def _announced_loss(snapshot: Snapshot, seats: list[tuple[str, str]]) -> GangLoss:
+    """With the time of the first notice and the first deadline, as far as they are known."""
+    loss = _loss(snapshot, seats, "leaving")
+    healths = [_health(snapshot, node) for node in loss.nodes]
+    told_at = min((h.since for h in healths if h.since is not None), default=None)
+    return replace(loss, told_at=told_at, deadline=first_deadline(healths))
+
+
+def first_deadline(healths: Iterable[Health]) -> float | None:
+    return min((health.deadline for health in healths if health.deadline is not None), default=None)
+
+
+def deadlines(snapshot: Snapshot, known: Mapping[str, float]) -> dict[str, float]:
+    """By node, the deadline of its notice. A node that is lost meanwhile keeps the one that is `known`."""
+    found = {}
+    for name in snapshot.unhealthy:
+        health = _health(snapshot, name)
+        deadline = health.deadline if health.verdict is Verdict.LEAVING else None
+        if health.verdict is Verdict.LOST:
+            deadline = known.get(name)
+        if deadline is not None:
+            found[name] = deadline
+    return found
 
 
 def _health(snapshot: Snapshot, node: str) -> Health:

@@ -1,7 +1,7 @@
 """Incidents as they happen: opened when a gang loses a seat, followed through its repair, closed when it runs again."""
 
 import hashlib
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 
 import msgspec
 
@@ -9,6 +9,7 @@ from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.control.record.gang_losses import (
     broken_nodes,
+    deadlines,
     decisions,
     has_pods_on,
     losses,
@@ -80,6 +81,18 @@ class PodCounter:
 LOST, RECOVERED = "NodeLost", "Recovered"
 
 
+class NoticeCount(msgspec.Struct):
+    """Notices that cost a gang its seats, by this loop."""
+
+    total: int = 0
+    beaten: int = 0
+
+    def add(self, incident: Incident) -> None:
+        if incident.beaten is not None:
+            self.total += 1
+            self.beaten += incident.beaten
+
+
 class OpenIncident(msgspec.Struct):
     """An open incident, and what is known about its gang."""
 
@@ -98,7 +111,9 @@ class IncidentTracker:
         self._clock = clock
         self._tracked: dict[str, OpenIncident] = {}  # by the key that its pods carry
         self._lost_nodes: Collection[str] = ()  # at the last snapshot
+        self._deadlines: Mapping[str, float] = {}  # by node, as its notice said
         self.opened = 0  # by this loop
+        self.notices = NoticeCount()
         self.records = IncidentRecords(store, clock, self._adopt)
 
     @property
@@ -111,8 +126,9 @@ class IncidentTracker:
         """Called with the snapshot, before a plan is made."""
         rooms = lost_rooms(snapshot)
         self._lost_nodes = rooms.keys()
+        self._deadlines = deadlines(snapshot, self._deadlines)
         for gang, loss in losses(snapshot, rooms).items():
-            self._lost(snapshot, gang, loss, now)
+            self._lost(snapshot, gang, self._with_deadline(loss, now), now)
         for key in list(self._tracked):
             self._look(key, snapshot, now)
 
@@ -169,6 +185,13 @@ class IncidentTracker:
 
     # A single incident
 
+    def _with_deadline(self, loss: GangLoss, now: float) -> GangLoss:
+        """Of a node that was lost after a notice, before its members had moved: it went now at the latest."""
+        found = [self._deadlines[node] for node in loss.nodes if node in self._deadlines]
+        if not found:
+            return loss
+        return msgspec.structs.replace(loss, deadline=min(*found, now if loss.since is None else loss.since))
+
     def _lost(self, snapshot: Snapshot, gang: str, loss: GangLoss, now: float) -> None:
         key = pods_key(gang)
         tracked = self._tracked.get(key)
@@ -185,8 +208,9 @@ class IncidentTracker:
             nodes=loss.nodes,
             members=loss.members,
             wanted=max(len(known.seated()), known.minimum),
-            detected_at=now,
+            detected_at=now if loss.told_at is None else min(loss.told_at, now),
             failed_at=None if loss.since is None else min(loss.since, now),
+            deadline=loss.deadline,
         )
         kept = self.records.open_of(gang, uid)
         tracked = self._follow(merged_records(kept, incident) if kept is not None else incident)
@@ -250,6 +274,7 @@ class IncidentTracker:
         del self._tracked[key]
         self.records.put(after)
         self.records.write_at_once(after)
+        self.notices.add(after)
         if after.outcome is not IncidentOutcome.ENDED:
             self._record(after, EventText(RECOVERED, recovery_message(after, tracked.pods_seen.running)))
 

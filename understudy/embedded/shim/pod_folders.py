@@ -51,6 +51,11 @@ class PodFolder(msgspec.Struct, frozen=True):
         return self.path / "account"
 
     @property
+    def annotations(self) -> Path:
+        """The annotations of a pod that was asked to save a checkpoint, for its training code."""
+        return self.path / "annotations"
+
+    @property
     def hosts(self) -> Path:
         return self.path / "hosts"
 

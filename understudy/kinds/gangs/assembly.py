@@ -69,6 +69,8 @@ def assemble_gang(
         on_preemption=head.notes.on_preemption,
         started_at=min((s.started for s in live if s.started is not None and s.member.node), default=None),
         checkpoint_at=head.notes.checkpoint_at,
+        checkpoint_requests=_checkpoint_requests(live),
+        grace=_grace(live, roles),
         leaving=leaving,
         holds=_holds(islands, head.notes),
         displaced=head.notes.displaced,
@@ -145,6 +147,17 @@ def _suspension(outline: GangOutline, notes: JobAnnotations) -> Suspension:
 def _gates(live: Sequence[ObservedPod], roles: Iterable[RoleOutline]) -> tuple[str, ...]:
     seen = {gate for s in live if not s.member.node for gate in s.gates}
     return tuple(sorted(seen.union(gate.name for role in roles for gate in role.template.spec.scheduling_gates)))
+
+
+def _checkpoint_requests(live: Sequence[ObservedPod]) -> tuple[tuple[str, float], ...]:
+    asked = [(s.member.name, s.checkpoint_by) for s in live if s.member.node and s.checkpoint_by is not None]
+    return tuple(sorted(asked))
+
+
+def _grace(live: Sequence[ObservedPod], roles: Iterable[RoleOutline]) -> float:
+    """The longest grace period among its pods, and the templates of those that do not exist yet."""
+    found = [s.grace for s in live] + [role.template.spec.termination_grace_period_seconds for role in roles]
+    return float(max(found, default=0))
 
 
 def _remember_seats(islands: SlotsByIsland, pods: Sequence[ObservedPod], notes: JobAnnotations) -> None:

@@ -2,7 +2,13 @@
 
 import msgspec
 
-from understudy.kinds.annotations import CAPACITY, NO_ANNOTATIONS, read_annotations, read_capacity
+from understudy.kinds.annotations import (
+    CAPACITY,
+    NO_ANNOTATIONS,
+    checkpoint_request,
+    read_annotations,
+    read_capacity,
+)
 from understudy.kinds.context import Context
 from understudy.kinds.gangs.assembly import GangHead, assemble_gang
 from understudy.kinds.gangs.capacity import with_capacity
@@ -43,6 +49,7 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
     if context.default_capacity is not None or CAPACITY in meta.annotations:
         member = with_capacity(member, _capacity(pod, priority.priority, context), context)
     nominated = status.nominated_node_name
+    asked = checkpoint_request(meta.annotations) if meta.annotations else None
     return Gang(
         ref.key,
         ref.kind,
@@ -57,6 +64,8 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
         ref.infrastructure,
         gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),
         started_at=seconds(status.start_time) if node else None,
+        checkpoint_requests=((meta.name, asked),) if node and asked is not None else (),
+        grace=float(spec.termination_grace_period_seconds),
         holds=((meta.name, nominated),) if nominated and not node else (),
         unseated_since=queued_at,
     )

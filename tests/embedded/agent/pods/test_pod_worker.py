@@ -14,8 +14,11 @@ from understudy.embedded.agent.containers.observed_container import ObservedCont
 from understudy.embedded.agent.pods import pod_manager
 from understudy.embedded.agent.pods.pod_containers import PodContainers
 from understudy.embedded.agent.pods.pod_worker import PodWorker
-from understudy.objects.resources import CONFIG_MAPS
-from understudy.ports import Ref
+from understudy.kinds.annotations import CHECKPOINT_BY
+from understudy.objects.resources import CONFIG_MAPS, PODS
+from understudy.ports import PatchForm, Ref
+
+BY = "2026-01-31T12:00:00Z"
 
 
 def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
@@ -305,5 +308,23 @@ def test_processes_left_behind_end_with_their_container(tmp_path: Path) -> None:
         pid = int((await world.log(uid)).strip())
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_pod_that_is_asked_to_save_finds_the_request_in_a_file_while_it_stands(tmp_path: Path) -> None:
+    """As training code reads it."""
+
+    async def scenario(world: AgentWorld) -> None:
+        script = "until grep checkpoint-by $UNDERSTUDY_ANNOTATIONS; do sleep 0.02; done; "
+        script += "while test -e $UNDERSTUDY_ANNOTATIONS; do sleep 0.02; done; echo withdrawn; sleep 600"
+        uid = await world.run_pod("train", script)
+        await world.phase("train", "Running")
+        ref = Ref(PODS, "default", "train")
+        asked, withdrawn = ({"metadata": {"annotations": {CHECKPOINT_BY: note}}} for note in (BY, None))
+        await world.cluster.patch(ref, asked, form=PatchForm.MERGE)
+        await world.logged(uid, f'{CHECKPOINT_BY}="{BY}"')
+        await world.cluster.patch(ref, withdrawn, form=PatchForm.MERGE)
+        await world.logged(uid, "withdrawn")
 
     run_scenario(tmp_path, scenario)

@@ -47,9 +47,9 @@ def field_value(facts: PodFacts, ref: FieldRef) -> str:
         case "metadata.uid":
             return meta.uid
         case "metadata.labels":
-            return _listed(meta.labels)
+            return listed(meta.labels)
         case "metadata.annotations":
-            return _listed(meta.annotations)
+            return listed(meta.annotations)
         case "spec.nodeName":
             return spec.node_name
         case "spec.serviceAccountName":
@@ -62,7 +62,7 @@ def field_value(facts: PodFacts, ref: FieldRef) -> str:
             raise UnsupportedField(f"unsupported fieldPath: {other}")
 
 
-def _listed(entries: Mapping[str, str]) -> str:
+def listed(entries: Mapping[str, str]) -> str:
     return "\n".join(f'{key}="{_escaped(value)}"' for key, value in sorted(entries.items()))
 
 

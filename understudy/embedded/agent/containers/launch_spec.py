@@ -116,6 +116,7 @@ def _as_process(machine: Machine, setup: PodSetup, filled: _Expanded) -> Launch:
         env={
             **machine.env,
             "HOSTNAME": pod.hostname,
+            job_environment.ANNOTATIONS: str(setup.folder.annotations),
             **given,
             "PATH": _with_programs(given["PATH"] or os.defpath, machine.programs),
             **device_manager.device_variables(setup.shares.get(name, {})),

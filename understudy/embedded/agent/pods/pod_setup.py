@@ -1,13 +1,14 @@
 """Sets a pod up before its containers start: address, names, devices, volumes, folders; and releases all of it."""
 
 import contextlib
+import logging
 from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
 
 from understudy.embedded.agent.api.config_objects import sources_of_volume
-from understudy.embedded.agent.api.downward_api import PodFacts
+from understudy.embedded.agent.api.downward_api import PodFacts, listed
 from understudy.embedded.agent.api.pod_types import Pod, TokenProjection, Volume
 from understudy.embedded.agent.containers.environment import BadEnvironment
 from understudy.embedded.agent.containers.launch_spec import PodSetup
@@ -19,12 +20,15 @@ from understudy.embedded.agent.pods.pod_records import PodRecord
 from understudy.embedded.agent.python.layered_environment import PythonEnvironment
 from understudy.embedded.agent.python.pod_python import BadScope
 from understudy.embedded.agent.volumes import service_account_token
+from understudy.embedded.agent.volumes.service_account_token import replace_file
 from understudy.embedded.agent.volumes.volume_projection import BadVolume, safe_path
 from understudy.embedded.agent.volumes.volumes import PodVolumes, VolumeLocation
 from understudy.embedded.shim.pod_folders import PodFolder
+from understudy.kinds.annotations import CHECKPOINT_BY
 from understudy.objects.resources import CLAIMS
 from understudy.ports import Ref, Refused
 
+log = logging.getLogger(__name__)
 _NO_TOKEN = "failed to fetch token"
 
 
@@ -70,6 +74,7 @@ def _named_pod(pod: Pod, address: str) -> NamedPod:
 
 async def set_up_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> PodSetup:
     """Raises BadVolume, BadEnvironment, OSError, and the exceptions of the cluster."""
+    publish_requests(pod, folder)
     node = deps.nodes[record.node]
     facts = PodFacts(pod=pod, address=record.address, host=node.address, allocatable=node.allocatable)
     storage = PodVolumes(folder, deps.folder.claims)
@@ -137,6 +142,19 @@ def _hosts(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord
     if pod.spec.host_aliases:
         return directory.private_hosts(_named_pod(pod, record.address), pod.spec.host_aliases, folder.hosts)
     return directory.hosts_file_of(record.namespace)
+
+
+def publish_requests(pod: Pod, folder: PodFolder) -> None:
+    """Shows the annotations of a pod that was asked to save a checkpoint to its training code, while it is asked. Most
+    pods are never asked, and have no such file."""
+    file = folder.annotations
+    try:
+        if CHECKPOINT_BY not in pod.metadata.annotations:
+            file.unlink(missing_ok=True)
+        elif folder.root.exists():
+            replace_file(file, f"{listed(pod.metadata.annotations)}\n".encode(), 0o644)
+    except OSError as problem:  # such as a full disk: the pod then moves without a checkpoint
+        log.warning("pod %s is not told that it should save: %s", pod.title, problem)
 
 
 def release_pod(deps: PodDependencies, uid: str) -> None:

@@ -57,13 +57,16 @@ class PodWorker:
         self._timer: asyncio.TimerHandle | None = None
         self.containers.adopt()
         self._register_names()
+        pod_setup.publish_requests(pod, self._folder)
 
     @property
     def pod(self) -> Pod:
         return self.containers.pod
 
     def update(self, pod: Pod) -> None:
-        self.containers.pod = pod
+        before, self.containers.pod = self.containers.pod, pod
+        if pod.metadata.annotations != before.metadata.annotations:
+            pod_setup.publish_requests(pod, self._folder)
         if self._released and pod.is_over and not pod.is_going:
             pod_setup.release_pod(self._deps, self.uid)  # it may have died with its node, and will not start again
             self._detach()  # the API knows that it has ended; it needs a worker again when it is deleted

@@ -1,7 +1,7 @@
 """A gang is seated in part only as long as something explains it. Checked after every change, while faults act, too."""
 
-from understudy.simulate.checks.limits import NO_PODS, Explanations, Stopwatch
 from understudy.simulate.context import SimulationContext
+from understudy.simulate.invariants.limits import NO_PODS, Explanations, Stopwatch
 from understudy.simulate.workloads import GangState
 
 PARTLY = "no gang is partly seated for long"

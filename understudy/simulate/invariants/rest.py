@@ -13,17 +13,17 @@ from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe, reason_with_holder
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.annotations import PREFIX
+from understudy.kinds.annotations import NOTICE, PREFIX
 from understudy.kinds.registry import KINDS
 from understudy.model.plans import Hold, Plan, Preempt, Wait, WaitCode
 from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import ApiServer, Version
-from understudy.simulate.checks.partial_seats import PARTLY
-from understudy.simulate.checks.priority_order import PriorityOrder
 from understudy.simulate.cluster import SimulatedCluster
-from understudy.simulate.invariants import StepInvariants
+from understudy.simulate.invariants.partial_seats import PARTLY
+from understudy.simulate.invariants.priority_order import PriorityOrder
+from understudy.simulate.invariants.step import StepInvariants
 from understudy.simulate.workloads import GangState, resource_of
 
 Gangs = Mapping[str, GangState]
@@ -163,8 +163,8 @@ def _check_plan(cluster: SimulatedCluster, gangs: Gangs, made: Plan) -> None:
 def _sits_on_drained(gang: GangState, nodes: Sequence[str], server: ApiServer) -> bool:
     there = {pod.node for _, pod in gang.pods.values() if pod.takes_room} & set(nodes)
     known = server.objects[NODES.key]
-    drained = f"{PREFIX}drain-deadline"
-    return any(drained in known["", name].metadata.get("annotations", {}) for name in there if ("", name) in known)
+    notes = [known["", name].metadata.get("annotations", {}) for name in there if ("", name) in known]
+    return any(f"{PREFIX}drain-deadline" in found or NOTICE in found for found in notes)
 
 
 def _check_incidents(cluster: SimulatedCluster, gangs: Gangs) -> None:

@@ -4,10 +4,10 @@ releases it from that."""
 import msgspec
 
 from understudy.model.plans import Preempt
-from understudy.simulate.checks.limits import NO_PODS, PATIENCE, Explanations, Stopwatch
-from understudy.simulate.checks.node_troubles import NodeTroubles
-from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.limits import NO_PODS, PATIENCE, Explanations, Stopwatch
+from understudy.simulate.invariants.node_troubles import NodeTroubles
+from understudy.simulate.invariants.seat_losses import SeatLosses
 from understudy.simulate.workloads import GangState
 
 VAIN = "no gang is preempted in vain"

@@ -12,8 +12,8 @@ from understudy.kinds.annotations import FAILED_AT, STALLED_AT
 from understudy.objects.resources import CLAIMS
 from understudy.ports import Ref
 from understudy.simulate.api_server import Version
-from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.node_troubles import NodeTroubles
 from understudy.simulate.kubelet import accelerators_of
 from understudy.simulate.scenario import JobPlan, NodePlan
 from understudy.simulate.workloads import JOB_LABEL, GangState, MemberSlot

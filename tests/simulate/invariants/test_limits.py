@@ -1,6 +1,6 @@
 """The stopwatch of a gang that waits counts each explanation by itself."""
 
-from understudy.simulate.checks.limits import Stopwatch
+from understudy.simulate.invariants.limits import Stopwatch
 
 
 def test_a_stretch_counts_for_what_explained_it_and_not_for_what_explains_the_next_one() -> None:

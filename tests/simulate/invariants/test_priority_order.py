@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from understudy.simulate.checks.node_troubles import NodeTroubles
-from understudy.simulate.checks.priority_order import ORDER, PriorityOrder
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.context import SimulationContext
 from understudy.simulate.event_loop import VirtualTimeLoop
+from understudy.simulate.invariants.node_troubles import NodeTroubles
+from understudy.simulate.invariants.priority_order import ORDER, PriorityOrder
 from understudy.simulate.scenario import JobPlan, NodePlan, Scenario
 from understudy.simulate.workloads import GangState, document_of, resource_of
 

@@ -14,13 +14,14 @@ from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import Version
-from understudy.simulate.checks.limits import Explanations
-from understudy.simulate.checks.node_troubles import NodeTroubles
-from understudy.simulate.checks.partial_seats import PartialSeats
-from understudy.simulate.checks.preemption_use import VAIN, PreemptionUse
-from understudy.simulate.checks.process_starts import WHOLE, ProcessStarts
-from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.limits import Explanations
+from understudy.simulate.invariants.node_troubles import NodeTroubles
+from understudy.simulate.invariants.notices import NoticeInvariants
+from understudy.simulate.invariants.partial_seats import PartialSeats
+from understudy.simulate.invariants.preemption_use import VAIN, PreemptionUse
+from understudy.simulate.invariants.process_starts import WHOLE, ProcessStarts
+from understudy.simulate.invariants.seat_losses import SeatLosses
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
 from understudy.simulate.workloads import JOB_LABEL, GangState, resource_of
@@ -34,11 +35,8 @@ CLAIMED = "no pod gets a seat before its claim exists"
 PROCESSES = "no accelerator is used twice"
 LONGEST_PARTLY_SEATED = 360.0  # seconds for which rest waits for a gang: a controller has 300 to make a pod again
 SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
-SILENCE_CAUSES = (
-    "lease has run out",
-    "NodeStatusUnknown",
-    "unreachable",
-)  # causes of a loss that a missed lease explains
+# Causes of a loss that a missed lease explains.
+SILENCE_CAUSES = ("lease has run out", "NodeStatusUnknown", "unreachable")
 MESSAGE_DELAY = 3.5  # seconds by which messages may be late: a scheduler may not know of a younger loss
 BIND_AGAIN = 15.0  # seconds in which a seat counts as given although a fault failed the binding
 
@@ -53,11 +51,11 @@ class StepInvariants:
         self._kubelets = cluster.kubelets
         self._renewed = cluster.leases.renewed
         self.gangs = {plan.name: GangState(plan) for plan in cluster.context.scenario.jobs}
+        self.notices = NoticeInvariants(cluster, self.gangs)
         self._by_key = {gang.key: gang for gang in self.gangs.values()}
         self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that occupies a seat there
-        self._given_up: dict[
-            str, dict[str, float]
-        ] = {}  # life of a loop -> node it counts as lost -> last renewal of the node's lease
+        # Life of a loop -> node it counts as lost -> last renewal of the node's lease.
+        self._given_up: dict[str, dict[str, float]] = {}
         self._binding: dict[str, int] = {}  # uid -> bindings in progress
         self._gone_at: dict[str, float] = {}  # node -> when it was deleted
         self._failed_binding: dict[str, float] = {}
@@ -303,6 +301,7 @@ class StepInvariants:
 
     def cycle(self, life: str, cycle: Cycle) -> None:
         """Called after every cycle of a scheduling loop."""
+        self.notices.cycle(life, cycle)
         snapshot = cycle.snapshot
         healths = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)

@@ -10,8 +10,8 @@ import msgspec
 
 from understudy.model.plans import Requeue
 from understudy.simulate.api_server import Version
-from understudy.simulate.checks.node_troubles import NodeTroubles
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.node_troubles import NodeTroubles
 from understudy.simulate.workloads import GangState
 
 HOLDS_KEPT = "a seat held for a gang that has begun is given, kept, or lost for a reason"

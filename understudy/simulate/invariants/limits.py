@@ -6,9 +6,9 @@ import msgspec
 
 from understudy.control.apply.deferred_gangs import PodPatience
 from understudy.simulate.api_server import Version
-from understudy.simulate.checks.node_troubles import NodeTroubles
-from understudy.simulate.checks.seat_losses import SeatLosses
 from understudy.simulate.cluster import SimulatedCluster
+from understudy.simulate.invariants.node_troubles import NodeTroubles
+from understudy.simulate.invariants.seat_losses import SeatLosses
 from understudy.simulate.workloads import JOB_LABEL, GangState
 
 SETTLE = 10.0  # seconds that a plan, its writes and a second plan may take on top of what the messages take

@@ -1,1 +1,0 @@
-"""Single invariants that need a memory of their own. `invariants.py` calls them after every step."""
