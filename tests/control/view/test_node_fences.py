@@ -7,14 +7,16 @@ import pytest
 from tests.control.fake_cluster import Killed
 from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.control.record.test_incidents import READY, begin, lose
-from tests.objects.documents import MADE_AT, node, pod
+from tests.control.virtual_clock import BEGIN, VirtualClock
+from tests.objects.documents import MADE_AT, lease, node, pod
 from tests.scenarios.test_random_walks import torch
 from understudy.control.loop import LoopSettings
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import HealthLimits
+from understudy.control.view.node_leases import LeaseClock
 from understudy.decide.describe import describe
-from understudy.kinds.annotations import FENCED, format_fence, read_fence
+from understudy.kinds.annotations import FENCED, format_fence, format_time, read_fence
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Fence, Health, Verdict
 from understudy.objects.errors import BadObject
@@ -120,6 +122,29 @@ def test_a_clock_that_is_set_back_does_not_hold_a_node_back_for_longer_than_its_
     assert watched.show(lost=False, at=-3600).verdict is Verdict.SUSPECT
     assert watched.look(-3600 + HELD - 1).verdict is Verdict.SUSPECT
     assert watched.look(-3600 + HELD) == Health()
+
+
+def leased(clock: VirtualClock) -> ClusterView:
+    """The view of a process that has just met a fenced node, whose return another process wrote down."""
+    watched = WatchedCluster(LeaseClock(clock), complete=False)
+    view = ClusterView(invalid_objects=InvalidObjects(), watched=watched)
+    notes = {FENCED: format_fence(fenced(returned=BEGIN))}
+    view.put(decode(node("n", {"annotations": notes}, conditions=[{"type": "Ready", "status": "True"}])))
+    view.put(decode(lease("n", format_time(BEGIN))))
+    return view
+
+
+def test_a_clock_that_is_ahead_ends_no_fence_before_the_node_has_renewed_its_lease_for_that_long() -> None:
+    clock = VirtualClock(BEGIN + 1.0)
+    view = leased(clock)
+    verdicts = [view.snapshot(clock.now()).nodes["n"].node.health.verdict]
+    clock.jump(3600.0)  # the clock is set forward, or another process leads whose clock is ahead
+    for renewal in range(1, 1 + int(HELD / 10)):
+        clock.jump(10.0)
+        view.put(decode(lease("n", format_time(BEGIN + 10.0 * renewal))))
+        verdicts.append(view.snapshot(clock.now()).nodes["n"].node.health.verdict)
+    assert verdicts[:-2] == [Verdict.SUSPECT] * (len(verdicts) - 2)
+    assert verdicts[-1] is Verdict.HEALTHY
 
 
 def test_a_boot_proves_that_the_pods_are_gone() -> None:

@@ -2,7 +2,8 @@
 
 A pod of a silent node is force-deleted so that a replacement can start. Its processes do not know that: when the node
 returns, its kubelet first learns of the deletion, and then grants the pod's grace period. So before the deletion the
-node gets an annotation, and no scheduler process gives out seats there until that time is over."""
+node gets an annotation, and no scheduler process gives out seats there until that time is over. The time is measured by
+the renewals of the node's lease that this process saw, too: the clocks of leaders differ, and may be set."""
 
 from collections.abc import Iterable, Mapping
 
@@ -27,6 +28,7 @@ class NodeFences:
         self._margin = margin
         self._raised: dict[str, Fence] = {}  # not shown by the node yet
         self._returned: dict[str, float | None] = {}  # None: it was silent at the last look
+        self._renewed: dict[str, float] = {}  # seconds that the node lived since its return, as its lease shows
         self._notes: dict[str, str | None] = {}  # annotations that nodes should have and do not have
 
     @property
@@ -58,31 +60,49 @@ class NodeFences:
         is_silent = name in self._returned and self._returned[name] is None
         return is_silent and known.returned is None and known.boot == new.boot and known.grace >= new.grace
 
+    def renewed(self, name: str, interval: float) -> None:
+        """The node renewed its lease, which it does after every interval."""
+        if self._returned.get(name) is not None:
+            self._renewed[name] = self._renewed.get(name, 0.0) + interval
+
     def forget(self, name: str) -> None:
         """The node object is gone. A new object of that name is another node."""
-        for book in (self._raised, self._returned, self._notes):
+        for book in (self._raised, self._returned, self._renewed, self._notes):
             book.pop(name, None)
 
-    def with_fence(self, node: Node, finding: HealthFinding, silent: bool, now: float) -> HealthFinding:
-        """The finding, or that the node is fenced, if it is healthy otherwise.
+    def with_fence(
+        self, node: Node, finding: HealthFinding, silent: bool, now: float, interval: float | None = None
+    ) -> HealthFinding:
+        """The finding, or that the node is fenced, if it is healthy otherwise. `interval` are the seconds between two
+        renewals of its lease; None: it has none, and only the clock counts.
 
         A node that is lost for another reason than silence learns of deletions: its fence expires while it is lost."""
         name = node.metadata.name
         if self._margin is None or not (name in self._raised or FENCED in node.metadata.annotations):
             self._returned.pop(name, None)
+            self._renewed.pop(name, None)
             self._notes.pop(name, None)
             return finding
-        fence = self._current(node, silent, now)
+        fence = self._current(node, silent, now, interval)
         self._note(node, fence)
         if fence is None or fence.returned is None:
             return finding
-        return _held_back(fence, finding, fence.returned + fence.grace + self._margin)
+        return _held_back(fence, finding, self._over_at(name, fence, fence.returned, now, interval))
 
-    def _current(self, node: Node, silent: bool, now: float) -> Fence | None:
+    def _over_at(self, name: str, fence: Fence, returned: float, now: float, interval: float | None) -> float:
+        """When the fence expires: by the clock, and by the renewals of the lease, of which the next may be due now."""
+        assert self._margin is not None
+        lasts = fence.grace + self._margin
+        if interval is None:
+            return returned + lasts
+        return max(returned + lasts, now + lasts - interval - self._renewed.get(name, 0.0))
+
+    def _current(self, node: Node, silent: bool, now: float, interval: float | None) -> Fence | None:
         """None if the fence has expired."""
         name, fence = node.metadata.name, self._known(node)
         if silent:
             self._returned[name] = None
+            self._renewed.pop(name, None)
             return msgspec.structs.replace(fence, returned=None)
         returned = self._returned.get(name, fence.returned)
         # A time in the future comes from before the clock was set back.
@@ -91,8 +111,7 @@ class NodeFences:
         if returned < fence.at <= now:
             returned = fence.at
         self._returned[name] = returned
-        assert self._margin is not None
-        if _has_rebooted(node, fence) or now >= returned + fence.grace + self._margin:
+        if _has_rebooted(node, fence) or now >= self._over_at(name, fence, returned, now, interval):
             self._raised.pop(name, None)
             return None
         return msgspec.structs.replace(fence, returned=returned)

@@ -145,8 +145,8 @@ class NodeIndex:
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
-        if self._node_leases is not None:
-            self._node_leases.observe(lease)
+        if self._node_leases is not None and self._node_leases.observe(lease):
+            self._fences.renewed(name, renewal_interval(lease))
         old = self._leases.get(name)
         self._leases[name] = lease
         self._newest = max(self._newest, seconds(lease.spec.renew_time) or 0.0)
@@ -222,7 +222,9 @@ class NodeIndex:
         asked = self.drain_requests.health_of(name)
         if asked is not None and is_worse(asked, finding.health):
             finding = finding._replace(health=asked)
-        return self._fences.with_fence(obj, finding, silent, now)._replace(problem=finding.problem)
+        lease = self._leases.get(name) if self._node_leases is not None else None
+        interval = renewal_interval(lease) if lease is not None else None
+        return self._fences.with_fence(obj, finding, silent, now, interval)._replace(problem=finding.problem)
 
     def _heartbeat(self, name: str, now: float) -> Heartbeat | None:
         """A command that reads a live cluster once does not know the cluster's clock: leases are judged against the
