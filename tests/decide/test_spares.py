@@ -162,7 +162,7 @@ def test_a_gang_that_may_not_borrow_does_not_start_on_a_spare() -> None:
     lendable = spare(node("a"), SpareRole.LENDABLE)
     assert seats(planned(lendable, queued("low", priority=4), policy=LENDING)) == {"low-0": "a"}
     assert plan_lines(lendable, queued("high", priority=5), policy=LENDING) == [
-        "high waits: needs 1 pod with 8 nvidia.com/gpu; room for 0 of 1 pods; a is kept free for repairs"
+        "high waits: needs 1 pod with 8 nvidia.com/gpu; room for 0 of 1 pods; a is kept free for repairs (spare)"
     ]
 
 

@@ -159,7 +159,7 @@ def test_nodes_that_are_not_ready_come_with_the_reason(tmp_path: Path) -> None:
         silent = node_object("b", "Unknown")
         silent["status"]["conditions"][0] |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting."}
         async with cluster(tmp_path, Api([silent])) as (folder, _):
-            found = await readiness(folder, 0.3)
+            found = await readiness(folder, 3.0)
         assert found.waiting == {"a": UNREGISTERED, "b": "NodeStatusUnknown: Kubelet stopped posting."}
         assert (found.failed, found.kinds, found.objects) == (set(), set(), {})
 

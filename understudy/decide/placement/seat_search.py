@@ -95,7 +95,7 @@ class SeatSearch:
         why = self.proposal.refusal(shape, name)
         if why is None and self.proposal.spares:
             kept = self.proposal.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
-            why = "is kept free for repairs" if kept else None
+            why = "is kept free for repairs (spare)" if kept else None
         if why is None and self.proposal.keys:
             why = self._owned_by_another(island, name)
         if why is None and self.claims:

@@ -43,8 +43,8 @@ def test_spot_nodes_and_announced_ends_are_shown(tmp_path: Path) -> None:
         await give_notice(cluster, "spot", 600)  # too long for the test to see its end; there is no other seat
         for command in (["node", "list"], ["top", "node"], ["get", "train"], ["describe", "train"]):
             printed = await shows(cluster, *command)
-            [said] = [line for line in printed if "notice (azure Preempt)" in line]
-            assert " in 9m 5" in said or " in 10m" in said
+            said = [line for line in printed if "notice (azure Preempt)" in line]  # one, and in describe its event
+            assert any(" in 9m" in line or " in 10m" in line for line in said)
         [instance] = json.loads("\n".join(await shows(cluster, "get", "train", "-o", "json")))["instances"]
         assert (instance["capacity"], instance["leaves"]["reason"]) == ("spot", "notice (azure Preempt)")
         figures = json.loads("\n".join(await shows(cluster, "node", "list", "--spot", "-o", "json")))["nodes"]
