@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.objects.pods import ENDED_PHASES
 from understudy.objects.resources import PODS
 from understudy.ports import Cluster, PodEviction, Ref, Refused
 
@@ -74,7 +75,6 @@ def _eviction(ref: Ref, departure: PodEviction) -> dict[str, Any]:
 
 JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 UNTRACK_ATTEMPTS = 3
-_FINAL_PHASES = ("Succeeded", "Failed")
 
 
 class _PodMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -113,6 +113,6 @@ async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -
             if error.code != HTTPStatus.CONFLICT:
                 raise
         found = _decode_pod(await cluster.get(ref))
-        if found.metadata.uid != departure.uid or found.status.phase in _FINAL_PHASES:
+        if found.metadata.uid != departure.uid or found.status.phase in ENDED_PHASES:
             return
         version = found.metadata.resource_version

@@ -8,6 +8,7 @@ from understudy.objects.meta import Expression, KubeObject, LabelSelector, Objec
 
 Quantity = str | int | float
 DEFAULT_SCHEDULER = "default-scheduler"
+ENDED_PHASES = ("Succeeded", "Failed")  # no container of the pod runs or will run again
 
 
 class Resources(Part, frozen=True, gc=False):

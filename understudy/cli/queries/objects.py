@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.model.nodes import Capacity, Health
 from understudy.objects.meta import Condition, ObjectMeta, Part, Time
-from understudy.objects.pods import PodSpec
+from understudy.objects.pods import ENDED_PHASES, PodSpec
 
 
 class RunningState(Part, frozen=True, gc=False):
@@ -63,7 +63,7 @@ class PodInfo(Part, frozen=True, gc=False, kw_only=True):
 
     @property
     def finished(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED_PHASES
 
 
 class InvolvedObject(Part, frozen=True, gc=False):

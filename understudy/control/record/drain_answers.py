@@ -11,12 +11,11 @@ from understudy.control.view.cluster_view import ClusterView
 from understudy.kinds.annotations import format_time
 from understudy.model.snapshot import Snapshot
 from understudy.objects.drain_requests import DRAIN_COMPLETE, DrainRequest
-from understudy.objects.pods import is_of_daemon_set
+from understudy.objects.pods import ENDED_PHASES, is_of_daemon_set
 from understudy.objects.resources import DRAIN_REQUESTS
 from understudy.ports import Clock, Ref, Refused, Unreachable
 
 RETRY = 1.0
-_ENDED = ("Succeeded", "Failed")
 _log = logging.getLogger(__name__)
 
 
@@ -61,7 +60,7 @@ class DrainAnswers:
         pod = self._view.pod(namespace, name)
         if pod is None or pod.spec.node_name != node or is_of_daemon_set(pod.metadata):
             return False
-        return pod.status.phase not in _ENDED
+        return pod.status.phase not in ENDED_PHASES
 
     async def run(self) -> None:
         while True:

@@ -6,7 +6,7 @@ from math import ceil
 from understudy.model.selectors import Selector
 from understudy.model.snapshot import Budget
 from understudy.objects.cluster_objects import BudgetSpec, PodDisruptionBudget
-from understudy.objects.pods import Pod
+from understudy.objects.pods import ENDED_PHASES, Pod
 from understudy.objects.selectors import selector_of
 
 
@@ -52,7 +52,7 @@ def _counted(spec: BudgetSpec, namespace: str, selector: Selector | None, pods: 
     """Expected pods are all that have not finished. Healthy pods are those that are bound and not being deleted."""
     expected = healthy = 0
     for pod in pods:
-        if pod.metadata.namespace != namespace or pod.status.phase in ("Succeeded", "Failed"):
+        if pod.metadata.namespace != namespace or pod.status.phase in ENDED_PHASES:
             continue
         if selector is not None and selector.matches(pod.metadata.labels):
             expected += 1

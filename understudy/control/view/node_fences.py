@@ -15,9 +15,7 @@ from understudy.kinds.annotations import FENCED, format_fence, read_fence
 from understudy.model.nodes import Fence, Health, Verdict
 from understudy.objects.errors import BadObject
 from understudy.objects.nodes import Node
-from understudy.objects.pods import Pod
-
-_ENDED = ("Succeeded", "Failed")
+from understudy.objects.pods import ENDED_PHASES, Pod
 
 
 class NodeFences:
@@ -37,7 +35,7 @@ class NodeFences:
 
     def wanted(self, node: Node, pods: Iterable[Pod], now: float) -> Fence | None:
         """The annotation that the node needs before these pods are force-deleted; None if it has it."""
-        running = [pod for pod in pods if pod.status.phase not in _ENDED]
+        running = [pod for pod in pods if pod.status.phase not in ENDED_PHASES]
         if self._margin is None or not running:
             return None
         new = Fence(now, max(map(_grace, running)), node.status.node_info.boot_id)

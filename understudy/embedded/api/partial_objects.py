@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from understudy.objects.pods import ENDED_PHASES
+
 _API_VERSION = "meta.k8s.io/v1"
 
 
@@ -60,7 +62,7 @@ class PartialPod(msgspec.Struct, gc=False):
 
     @property
     def ended(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED_PHASES
 
     @property
     def ready(self) -> bool:

@@ -9,7 +9,7 @@ from understudy.embedded.schema.types.quotas import ResourceQuota, ScopedResourc
 from understudy.embedded.schema.types.values import amount_of, canonical
 from understudy.model.quantity import parse_quantity
 from understudy.objects.meta import Part
-from understudy.objects.pods import Container, PodSpec, PodStatus, Quantity, Resources
+from understudy.objects.pods import ENDED_PHASES, Container, PodSpec, PodStatus, Quantity, Resources
 from understudy.objects.resource_requests import requests_of
 from understudy.objects.resources import (
     CLAIMS,
@@ -44,7 +44,7 @@ class PodFields(Part, frozen=True, gc=False):
 
     @property
     def has_ended(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED_PHASES
 
     @property
     def is_best_effort(self) -> bool:

@@ -22,7 +22,7 @@ from understudy.kinds.understudies import TEMPLATE_KEY, is_outdated, template_me
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import seconds
-from understudy.objects.pods import Pod
+from understudy.objects.pods import ENDED_PHASES, Pod
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
@@ -157,7 +157,7 @@ class WarmUnderstudyController:
         for pod in list(self._warm.get(key, {}).values()):
             meta = pod.metadata
             outdated = model is not None and is_outdated(meta.annotations.get(TEMPLATE_KEY, ""), model)
-            ended = pod.status.phase in ("Succeeded", "Failed")
+            ended = pod.status.phase in ENDED_PHASES
             anew_at = (seconds(meta.creation_timestamp) or 0.0) + ANEW_AFTER
             if ended and meta.name in names and not outdated and self._clock.now() < anew_at:
                 again_at = anew_at

@@ -7,6 +7,7 @@ import msgspec
 
 from understudy.kinds.annotations import format_time
 from understudy.objects.meta import Condition, Part, Time, has_condition, seconds
+from understudy.objects.pods import ENDED_PHASES
 from understudy.objects.resources import CONTROLLER_REVISIONS, ENDPOINT_SLICES, JOB_SETS, JOBS, PODS, REPLICA_SETS
 
 
@@ -80,7 +81,7 @@ class PartialPod(PartialObject, frozen=True, gc=False, kw_only=True):
 
     @property
     def finished(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED_PHASES
 
     @property
     def active(self) -> bool:

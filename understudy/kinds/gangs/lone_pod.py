@@ -18,7 +18,7 @@ from understudy.kinds.ownership import GangRef
 from understudy.model.gangs import Gang, Island, Member
 from understudy.model.nodes import CapacityPolicy
 from understudy.objects.meta import seconds
-from understudy.objects.pods import Pod
+from understudy.objects.pods import ENDED_PHASES, Pod
 
 UNDERSTUDY_PRIORITY = -(2**31) - 1  # below every priority that a pod can have
 
@@ -36,7 +36,7 @@ def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
 
 
 def is_live(pod: Pod) -> bool:
-    return pod.metadata.deletion_timestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in ENDED_PHASES
 
 
 def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> Gang:

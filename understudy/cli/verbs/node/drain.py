@@ -22,7 +22,7 @@ from understudy.cli.verbs.node.cordon import close
 from understudy.cli.views.evictions import DRAINED, drain_message
 from understudy.client import KubeClient
 from understudy.control.record.event_formats import CoreEventFormat, EventSubject, EventText
-from understudy.objects.pods import Pod
+from understudy.objects.pods import ENDED_PHASES, Pod
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Ref, Refused
 
@@ -102,7 +102,6 @@ def _say(line: str) -> None:
 
 MIRROR = "kubernetes.io/config.mirror"  # the pod is only the shadow of a file on the node
 AGAIN = 1.0  # seconds after which a pod that its budget kept is tried again
-ENDED = ("Succeeded", "Failed")
 
 
 class DrainPods(msgspec.Struct, frozen=True):
@@ -121,7 +120,7 @@ def sort_pods(pods: Iterable[Pod]) -> DrainPods:
             staying.append(pod)
             continue
         leaving.append(pod)
-        if owner is None and pod.status.phase not in ENDED:
+        if owner is None and pod.status.phase not in ENDED_PHASES:
             bare.append(pod)
     return DrainPods(tuple(leaving), tuple(bare), tuple(staying))
 

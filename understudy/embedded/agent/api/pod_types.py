@@ -7,6 +7,7 @@ import msgspec
 
 from understudy.kinds.job_control import LEFT_TO_END
 from understudy.objects.meta import Part, Time
+from understudy.objects.pods import ENDED_PHASES
 
 Quantity = str | int | float
 
@@ -314,7 +315,7 @@ class Pod(Part, frozen=True, gc=False):
 
     @property
     def is_over(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED_PHASES
 
     def all_containers(self) -> Iterator[Container]:
         yield from self.spec.init_containers

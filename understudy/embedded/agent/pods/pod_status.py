@@ -9,6 +9,7 @@ from understudy.embedded.agent.api.pod_types import Container, Pod, is_sidecar
 from understudy.embedded.agent.containers.observed_container import ObservedContainer, Termination
 from understudy.embedded.agent.pods.lifecycle import PodDecision, PodState, next_delay, restarts, start_time
 from understudy.kinds.annotations import format_time
+from understudy.objects.pods import ENDED_PHASES
 
 DISRUPTED = "DisruptionTarget"  # the condition of a pod that is preempted
 
@@ -153,7 +154,7 @@ def _is_initialized(state: PodState, container: Container) -> bool:
 
 def _conditions(state: PodState, phase: str, around: StatusContext) -> Iterator[Document]:
     spec = state.pod.spec
-    over = phase in ("Succeeded", "Failed")
+    over = phase in ENDED_PHASES
     yield _condition("PodReadyToStartContainers", bool(around.address) and not over)
     uninitialized = [one.name for one in spec.init_containers if not _is_initialized(state, one)]
     begun = any(_has_started(state.observed(container)) for container in spec.containers)

@@ -24,6 +24,7 @@ from understudy.embedded.server.registry.graceful_deletion import (
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.update import find_record, is_finished, store_draft, write_of
 from understudy.embedded.store.records import Record
+from understudy.objects.pods import ENDED_PHASES
 from understudy.objects.resources import CLAIMS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES, VOLUMES
 
 # Kubernetes answers a deletion of these with the object, even if it is gone already.
@@ -88,7 +89,7 @@ def mark_for_deletion(served: ServedResource, record: Record, options: DeleteOpt
 
 def grace_of(draft: Draft, options: DeleteOptions) -> int:
     """Seconds. Only a pod that is bound and has not ended has a grace period."""
-    if not isinstance(draft, Pod) or not draft.spec.node_name or draft.status.phase in ("Succeeded", "Failed"):
+    if not isinstance(draft, Pod) or not draft.spec.node_name or draft.status.phase in ENDED_PHASES:
         return 0
     asked = _first(options.grace_period_seconds, draft.spec.termination_grace_period_seconds, 30)
     return asked if asked is not None and asked >= 0 else 1

@@ -19,6 +19,7 @@ from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.update import find_record
 from understudy.embedded.server.subresources.pod_exec import PROTOCOLS
 from understudy.embedded.server.subresources.pod_log import container_of
+from understudy.objects.pods import ENDED_PHASES
 
 _CHANNELS = {"stdout": 1, "stderr": 2}
 _ERROR = 3
@@ -46,7 +47,7 @@ async def serve_attach(state: ServerState, request: Request, target: Target, soc
 def _output(state: ServerState, request: Request, target: Target) -> Output:
     pod = target.served.form.load(find_record(state, target).body)
     assert isinstance(pod, Pod)
-    if pod.status.phase in ("Succeeded", "Failed"):
+    if pod.status.phase in ENDED_PHASES:
         raise bad_request(
             f"cannot attach a container in a completed pod; current phase is {pod.status.phase}; "
             "kubectl logs shows what it wrote"

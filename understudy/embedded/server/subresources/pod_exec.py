@@ -18,6 +18,7 @@ from understudy.embedded.server.http.websocket import WebSocket
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.update import find_record
 from understudy.embedded.server.subresources.pod_log import container_of
+from understudy.objects.pods import ENDED_PHASES
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _ERROR = 3
@@ -55,7 +56,7 @@ def exec_request_of(state: ServerState, request: Request, target: Target) -> Exe
         raise bad_request("you must specify at least one command for the container")
     if sum(map(len, command)) > _LONGEST_COMMAND:
         raise bad_request("the command is too long")
-    if pod.status.phase in ("Succeeded", "Failed"):
+    if pod.status.phase in ENDED_PHASES:
         raise bad_request(f"cannot exec into a container in a completed pod; current phase is {pod.status.phase}")
     return ExecRequest(
         pod_uid=str(pod.metadata.uid),
