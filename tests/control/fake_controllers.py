@@ -14,8 +14,9 @@ from understudy.kinds.context import Context
 from understudy.kinds.decoding import decode
 from understudy.kinds.job_control import LEFT_TO_END
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import EXCLUSIVE, owner_of
+from understudy.kinds.ownership import owner_of
 from understudy.kinds.pod_groups.lookup import group_named
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.kinds.registry import JOB_RESOURCES, KINDS
 from understudy.objects.jobs import TrainingRuntime
 from understudy.objects.pods import Pod

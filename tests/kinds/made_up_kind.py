@@ -13,9 +13,10 @@ from understudy.kinds.end_conditions import EndConditions
 from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
+from understudy.kinds.roles import role_of
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import Condition, Part
-from understudy.objects.pods import PodTemplate
+from understudy.objects.meta import Condition, ObjectMeta, Part
+from understudy.objects.pods import Container, Pod, PodSpec, PodTemplate
 from understudy.objects.resources import Resource
 
 CHOIRS = Resource("music.example.org", "v1", "choirs", "Choir")
@@ -51,8 +52,10 @@ KIND = JobKind(
     suspend_path=("spec", "silent"),
     ends=EndConditions(succeeded="Sung", failed="OutOfTune"),
     operator="choir-operator",
+    roles=lambda spec: [role_of("singer", spec["singers"], spec["template"])],
+    pod_labels=("music.example.org/choir",),
 )
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "apiVersion": "music.example.org/v1",
     "kind": "Choir",
     "metadata": {"name": "c", "namespace": "default", "uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"},
@@ -65,17 +68,20 @@ def found() -> dict[str, Any]:
     from understudy.cli.doctor.workloads import OPERATORS
     from understudy.cli.job_types import kind_named
     from understudy.cli.queries.job_status import status_of
+    from understudy.cli.queries.lists import pod_selectors
     from understudy.control.watch.reflector import WATCHED_RESOURCES
     from understudy.kinds.context import Context
     from understudy.kinds.decoding import decode, decode_json
     from understudy.kinds.gangs.job_gang import gang_of
     from understudy.kinds.job_control import suspend_patch
-    from understudy.kinds.registry import control_of, is_ending, job_resource
+    from understudy.kinds.ownership import owner_of
+    from understudy.kinds.registry import KINDS, control_of, is_ending, job_resource
 
     job = decode(DOCUMENT)
     assert isinstance(job, Choir)
     gang = gang_of(job, Context())
     assert gang is not None
+    meta = ObjectMeta(name="c-0", namespace="default", labels={"music.example.org/choir": "c"})
     ended = (Condition("Sung", "True"),)
     sung = msgspec.structs.replace(job, status=ChoirStatus(ended))
     return {
@@ -88,6 +94,10 @@ def found() -> dict[str, Any]:
         "ended": [is_ending(job), is_ending(sung)],
         "type": kind_named("sing"),
         "status": status_of("Choir", DOCUMENT, ended, ()),
+        "pods listed by": pod_selectors("Choir", "c"),
+        "pods belong to": owner_of(Pod("Pod", "v1", metadata=meta, spec=PodSpec((Container(),)))).key,
+        "children": KINDS["Choir"].child_names("c", ["singer"]),
+        "roles": [(role.name, role.count) for role in KINDS["Choir"].roles_in(DOCUMENT["spec"])],
         "operator": [one.plurals for one in OPERATORS if one.name == "choir-operator"],
     }
 

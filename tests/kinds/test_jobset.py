@@ -9,7 +9,7 @@ import yaml
 
 from tests.kinds.gangs import CLASSES, context_of, gang, layout, made
 from tests.objects.documents import Document, jobset, jobset_pod, priority_class, replicated_job
-from understudy.kinds.ownership import EXCLUSIVE, NODE_SELECTOR
+from understudy.kinds.pod_labels import EXCLUSIVE, NODE_SELECTOR
 from understudy.model.gangs import Gang, HostPort, Topology, TopologyMode
 from understudy.model.nodes import Toleration
 

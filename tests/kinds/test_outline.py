@@ -4,7 +4,7 @@ import pytest
 
 from tests.kinds.gangs import gang
 from tests.objects.documents import Document, jobset, metadata, pod_spec, replicated_job
-from understudy.kinds.ownership import EXCLUSIVE, NODE_SELECTOR
+from understudy.kinds.pod_labels import EXCLUSIVE, NODE_SELECTOR
 from understudy.model.gangs import PodCreation
 
 PLACED = {"annotations": {EXCLUSIVE: "rack"}}

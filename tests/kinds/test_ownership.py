@@ -6,7 +6,8 @@ import pytest
 
 from tests.objects.documents import Document, owner, pod
 from understudy.kinds.decoding import decode
-from understudy.kinds.ownership import GangRef, owner_of
+from understudy.kinds.gang_ref import GangRef
+from understudy.kinds.ownership import owner_of
 from understudy.objects.pods import Pod
 
 

@@ -23,6 +23,10 @@ def test_one_value_makes_a_kind_known_everywhere() -> None:
         "ended": [False, True],
         "type": "Choir",
         "status": "SUCCEEDED",
+        "pods listed by": ["music.example.org/choir=c"],
+        "pods belong to": "Choir/default/c",
+        "children": r"c-(singer)-\d+",
+        "roles": [["singer", 3]],
         "operator": [["choirs"]],
     }
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.kinds.gangs import context_of
 from tests.objects.documents import pod
 from understudy.kinds.decoding import decode
+from understudy.kinds.gang_ref import GangRef
 from understudy.kinds.gangs import slots
 from understudy.kinds.gangs.slots import GangSlot, slots_of
 from understudy.kinds.observed_pod import ObservedPod, observe_pod
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import GangRef
 from understudy.objects.pods import PodSpec, PodTemplate
 
 CONTEXT = context_of()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.kinds.gangs import CLASSES, context_of, gang, layout, made
 from tests.objects.documents import Document, container, metadata, replicated_job
-from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.nodes import Toleration
 from understudy.objects.errors import BadObject

@@ -1,6 +1,7 @@
 """batch/v1 Job: `parallelism` pods at a time until `completions` have succeeded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from understudy.kinds.annotations import read_annotations
 from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
@@ -10,7 +11,8 @@ from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.observed_pod import ObservedPod, PodState
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
+from understudy.kinds.pod_labels import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME, RANDOM_SUFFIX
+from understudy.kinds.roles import role_of
 from understudy.objects.jobs import Job, JobSpec
 from understudy.objects.resources import JOBS, PODS
 
@@ -75,6 +77,13 @@ def _release(observed: ObservedChildren) -> ChildActions:
     return reconcile.release_orphans(observed)
 
 
+def pods_at_once(spec: Mapping[str, Any]) -> int:
+    """How many pods run at the same time, by a spec as it is written."""
+    parallelism, completions = spec.get("parallelism"), spec.get("completions")
+    at_once = 1 if parallelism is None else int(parallelism)
+    return at_once if completions is None else min(at_once, int(completions))
+
+
 KIND = JobKind(
     resource=JOBS,
     struct=Job,
@@ -83,4 +92,8 @@ KIND = JobKind(
     control=lambda _: CONTROL,
     ends=JOB_ENDS,
     controller=JobController(JOBS, (PODS,), _reconcile, _release),
+    roles=lambda spec: [role_of("", pods_at_once(spec), spec.get("template"))],
+    pod_labels=(OLD_JOB_NAME,),
+    child_names=lambda name, _: rf"{name}-(\d+-)?{RANDOM_SUFFIX}",
+    counts_deletions=True,
 )

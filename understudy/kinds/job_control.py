@@ -18,7 +18,6 @@ class JobControl(msgspec.Struct, frozen=True):
     pause: tuple[str, ...] = ()
     end: str = "Failed"  # the condition that makes its controller treat it as failed
     end_status: Mapping[str, str] = {}  # for kinds without conditions: the equivalent status
-    end_through: str = ""  # the kind of the child of the same name that has to fail instead
     spared: Mapping[str, str] = {}  # labels of pods that end by themselves after the others, and show the result
 
 

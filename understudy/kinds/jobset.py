@@ -1,19 +1,19 @@
 """JobSet: child Jobs from replicated templates, each an island; with exclusive placement each owns its domain."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from understudy.kinds.annotations import HasTitle, read_annotations
 from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
 from understudy.kinds.end_conditions import JOBSET_ENDS
-from understudy.kinds.job import pod_indexes
+from understudy.kinds.job import pod_indexes, pods_at_once
 from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import (
+from understudy.kinds.pod_labels import (
     COMPLETION_INDEX,
     EXCLUSIVE,
     JOB_INDEX,
@@ -22,13 +22,17 @@ from understudy.kinds.ownership import (
     JOBSET_NAME,
     NODE_SELECTOR,
     OLD_JOB_NAME,
+    RANDOM_SUFFIX,
     REPLICATED_JOB,
 )
+from understudy.kinds.roles import LEADING_ROLES, JobRole, mapping, role_of
 from understudy.model.gangs import PodCreation, Topology, TopologyMode
 from understudy.objects.jobs import JobSet, ReplicatedJob
 from understudy.objects.pods import PodTemplate, PodToleration
 from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
 
+_COORDINATOR = "jobset.sigs.k8s.io/coordinator"
+_LEADING = (*LEADING_ROLES, "leader", "driver")  # what people call such a part of a JobSet
 _NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 _NO_SCHEDULE = PodToleration("alpha.jobset.sigs.k8s.io/no-schedule", "Exists", "", "NoSchedule")
 
@@ -139,6 +143,25 @@ def _reconcile(document: Document, observed: ObservedChildren, now: float) -> Ch
     return reconcile.reconcile(document, observed, now)
 
 
+def _roles_in(spec: Mapping[str, Any]) -> Iterator[JobRole]:
+    for replicated in spec.get("replicatedJobs") or ():
+        job = mapping(mapping(replicated.get("template")).get("spec"))
+        count = int(replicated.get("replicas", 1)) * pods_at_once(job)
+        yield role_of(str(replicated.get("name", "")), count, job.get("template"))
+
+
+def _child_names(name: str, roles: Sequence[str]) -> str:
+    return rf"{name}-({'|'.join(roles) or '[a-z0-9-]+'})-\d+(-\d+(-{RANDOM_SUFFIX})?)?"
+
+
+def leads(labels: Mapping[str, str], role: str, place: str) -> bool:
+    """Whether a pod is the first of its job: the coordinator, where the JobSet names it; else the first of a role that
+    leads."""
+    if _COORDINATOR in labels:
+        return labels[_COORDINATOR].partition(".")[0] == place
+    return role in _LEADING and all(labels.get(label, "0") == "0" for label in (JOB_INDEX, COMPLETION_INDEX))
+
+
 KIND = JobKind(
     resource=JOB_SETS,
     struct=JobSet,
@@ -148,4 +171,11 @@ KIND = JobKind(
     ends=JOBSET_ENDS,
     controller=JobController(JOB_SETS, (JOBS, SERVICES), _reconcile),
     operator="JobSet",
+    roles=_roles_in,
+    leads=leads,
+    pod_labels=(JOBSET_NAME,),
+    child_names=_child_names,
+    has_child_jobs=True,
+    domain_label=JOB_KEY,
+    exclusive_annotation=EXCLUSIVE,
 )

@@ -1,5 +1,8 @@
 """MPIJob in its three versions: a launcher and its workers are one gang."""
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
 import msgspec
 
 from understudy.kinds.annotations import read_annotations
@@ -8,7 +11,17 @@ from understudy.kinds.end_conditions import MPI_ENDS
 from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
+from understudy.kinds.pod_labels import (
+    JOB_ROLE,
+    MPI_JOB,
+    MPI_ROLE,
+    OPERATOR,
+    RANDOM_SUFFIX,
+    REPLICA_INDEX,
+    REPLICA_TYPE,
+    TRAINING_JOB,
+)
+from understudy.kinds.roles import JobRole, replica_roles, role_of
 from understudy.kinds.training_operator.training_kind import RUN_POLICY_CONTROL, least_members, ordered_replicas
 from understudy.model.gangs import PodCreation
 from understudy.objects.jobs import MPIJob
@@ -117,6 +130,32 @@ def _reconcile(document: Document, observed: ObservedChildren, now: float) -> Ch
     return reconcile.reconcile(document, observed, now)
 
 
+def _roles_in(spec: Mapping[str, Any]) -> Iterable[JobRole]:
+    written = replica_roles(spec, "mpiReplicaSpecs")
+    return written if spec.get("mpiReplicaSpecs") else _roles_of_first_version(spec)
+
+
+def _roles_of_first_version(spec: Mapping[str, Any]) -> Iterator[JobRole]:
+    """v1alpha1: one template for all. The launcher runs it without the workers' resources."""
+    worker = role_of("worker", _written_workers(spec), spec.get("template"))
+    units = spec.get("gpus", spec.get("processingUnits"))
+    if units is not None and spec.get("replicas") is None:
+        resource = str(spec.get("processingResourceType") or "nvidia.com/gpu")
+        resource = "nvidia.com/gpu" if resource == "gpu" else resource
+        each = int(units) // max(1, worker.count)
+        worker = msgspec.structs.replace(worker, requests={**worker.requests, resource: each})
+    yield JobRole("launcher", 1, worker.priority)
+    yield worker
+
+
+def _written_workers(spec: Mapping[str, Any]) -> int:
+    if spec.get("replicas") is not None:
+        return int(spec["replicas"])
+    units = int(spec.get("gpus", spec.get("processingUnits")) or 0)
+    each = int(spec.get("gpusPerNode", spec.get("processingUnitsPerNode")) or 1)
+    return max(1, units // each)
+
+
 KIND = JobKind(
     resource=MPI_JOBS,
     struct=MPIJob,
@@ -130,4 +169,10 @@ KIND = JobKind(
     operator="mpi-operator",
     replicas_field="mpiReplicaSpecs",
     says_running=True,
+    running_word="Active",
+    roles=_roles_in,
+    pod_labels=(TRAINING_JOB, MPI_JOB),
+    operator_labels=("mpijob-controller", "mpi-operator"),
+    single_roles=("launcher",),
+    child_names=lambda name, _: rf"{name}-launcher(-{RANDOM_SUFFIX})?|{name}-worker-\d+",
 )

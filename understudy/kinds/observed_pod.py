@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.kinds.annotations import checkpoint_request
 from understudy.kinds.context import Context, PodPriority
-from understudy.kinds.ownership import GangRef
+from understudy.kinds.gang_ref import GangRef
 from understudy.model.gangs import Member
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod

@@ -1,73 +1,40 @@
 """Which gang a pod belongs to, and its place there, from the labels and owners that its controllers set."""
 
-import msgspec
-
 from understudy.kinds.annotations import WARM_FOR
-from understudy.objects.meta import KubeObject, ObjectMeta
+from understudy.kinds.gang_ref import GangRef
+from understudy.kinds.pod_labels import (
+    COMPLETION_INDEX,
+    JOB_INDEX,
+    JOB_KEY,
+    JOB_NAME,
+    JOB_ROLE,
+    JOBSET_NAME,
+    MPI_ROLE,
+    OLD_JOB_NAME,
+    OPERATOR,
+    REPLICA_TYPE,
+    REPLICATED_JOB,
+    TRAINING_JOB,
+)
+from understudy.kinds.registered import REGISTERED
+from understudy.kinds.registry import KINDS
+from understudy.objects.meta import ObjectMeta
 from understudy.objects.pods import Pod
 
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
-JOB_INDEX = "jobset.sigs.k8s.io/job-index"
-JOB_KEY = "jobset.sigs.k8s.io/job-key"
-TRAINING_JOB = "training.kubeflow.org/job-name"
-OPERATOR = "training.kubeflow.org/operator-name"
-JOB_ROLE = "training.kubeflow.org/job-role"
-REPLICA_TYPE = "training.kubeflow.org/replica-type"
-REPLICA_INDEX = "training.kubeflow.org/replica-index"
-MPI_JOB = "mpi_job_name"
-MPI_ROLE = "mpi_role_type"
-JOB_NAME = "batch.kubernetes.io/job-name"
-OLD_JOB_NAME = "job-name"
-EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"  # annotations of a JobSet
-NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
-
-_OPERATED = {
-    "pytorchjob-controller": "PyTorchJob",
-    "tfjob-controller": "TFJob",
-    "xgboostjob-controller": "XGBoostJob",
-    "paddlejob-controller": "PaddleJob",
-    "jaxjob-controller": "JAXJob",
-    "mpijob-controller": "MPIJob",
-    "mpi-operator": "MPIJob",
-}
+# Labels that pods of one kind alone have. Pods may have several of the shared ones: `owner_of` knows which comes first.
+_SHARED = (JOBSET_NAME, TRAINING_JOB, OLD_JOB_NAME)
+_LABELLED = {label: kind.name for kind in REGISTERED for label in kind.pod_labels if label not in _SHARED}
+_OPERATED = {operator: kind.name for kind in REGISTERED for operator in kind.operator_labels}
 SYSTEM_PRIORITY = 2_000_000_000  # priorities from here on belong to Kubernetes' own components
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _EVERYWHERE = ("DaemonSet", "Node")  # owners whose pods belong to their node
 
 
-class GangRef(msgspec.Struct, frozen=True, gc=False):
-    """The gang of a pod, and its place. No slot: any place that its job still has to fill."""
-
-    key: str  # Kind/namespace/name
-    kind: str
-    namespace: str
-    name: str
-    island: str = ""
-    slot: str = ""
-    infrastructure: bool = False
-
-    @property
-    def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
-
-
-def job_key(job: KubeObject) -> str:
-    """The key of the gang that a job represents."""
-    return f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}"
-
-
 def pods_key(gang: str) -> str:
     """The gang key that the pods of this gang lead to: pods of a TrainJob belong to the JobSet that it creates."""
-    return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
-
-
-def place_of(meta: ObjectMeta) -> str:
-    """What pods that take each other's place have in common: a name that was made from a prefix ends in letters that
-    mean nothing."""
-    prefix = meta.generate_name
-    return prefix.rstrip("-") if prefix and meta.name.startswith(prefix) else meta.name
+    name, slash, rest = gang.partition("/")
+    kind = KINDS.get(name)
+    return f"{kind.child.resource.kind}{slash}{rest}" if kind is not None and kind.child is not None else gang
 
 
 def owner_of(pod: Pod) -> GangRef:
@@ -81,8 +48,11 @@ def owner_of(pod: Pod) -> GangRef:
     if labels:
         if JOBSET_NAME in labels:
             return _of_jobset(meta)
-        if TRAINING_JOB in labels or MPI_JOB in labels:
+        if TRAINING_JOB in labels:
             return _of_training(meta)
+        for label, kind in _LABELLED.items():
+            if label in labels:
+                return _of_operated(meta, kind, labels[label])
     job = labels.get(JOB_NAME) or labels.get(OLD_JOB_NAME) if labels else None
     if not job and owner is not None and owner.kind == "Job":
         job = owner.name
@@ -121,14 +91,16 @@ def _of_jobset(meta: ObjectMeta) -> GangRef:
 
 
 def _of_training(meta: ObjectMeta) -> GangRef:
-    """Pods have the names of their places, except launchers created by a Job."""
-    labels = meta.labels
-    name = labels.get(TRAINING_JOB) or labels[MPI_JOB]
-    kind = _OPERATED.get(labels.get(OPERATOR, "")) if TRAINING_JOB in labels else "MPIJob"
-    owner = meta.controller
+    kind = _OPERATED.get(meta.labels.get(OPERATOR, ""))
     if not kind:
+        owner = meta.controller
         kind = owner.kind if owner is not None else "Job"
+    return _of_operated(meta, kind, meta.labels[TRAINING_JOB])
+
+
+def _of_operated(meta: ObjectMeta, kind: str, name: str) -> GangRef:
+    """Pods have the names of their places, except those of roles with a single pod, which may be created by a Job."""
+    labels, known = meta.labels, KINDS.get(kind)
     role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE, "")
-    launcher = kind == "MPIJob" and role == "launcher"
-    slot = f"{name}-launcher" if launcher else meta.name
+    slot = f"{name}-{role}" if known is not None and role in known.single_roles else meta.name
     return GangRef(f"{kind}/{meta.namespace}/{name}", kind, meta.namespace, name, name, slot)

@@ -7,6 +7,7 @@ from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.registered import REGISTERED
 from understudy.objects.jobs import Workload
+from understudy.objects.meta import ObjectMeta
 from understudy.objects.resources import Resource
 
 KINDS: dict[str, JobKind] = {kind.name: kind for kind in REGISTERED}
@@ -31,3 +32,10 @@ def is_ending(job: Workload) -> bool:
     """Whether a job has ended or is about to: its controller creates no more pods."""
     ends = KINDS[job.kind].ends
     return ends.is_ending(job.status.conditions, getattr(job.status, "launcher_status", ""))
+
+
+def counts_deletion(pod: ObjectMeta) -> bool:
+    """Whether the controller of a pod counts its deletion as a failure."""
+    owner = pod.controller
+    kind = KINDS.get(owner.kind) if owner is not None else None
+    return kind is not None and kind.counts_deletions

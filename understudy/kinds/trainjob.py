@@ -1,6 +1,7 @@
 """TrainJob: the JobSet that it created; before that, its runtime's template with the job's numbers and patches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -10,16 +11,16 @@ from understudy.kinds.children.actions import ChildActions, Document, ObservedCh
 from understudy.kinds.context import Context
 from understudy.kinds.end_conditions import TRAIN_JOB_ENDS
 from understudy.kinds.job_control import JobControl
-from understudy.kinds.job_kind import JobController, JobKind
+from understudy.kinds.job_kind import JobController, JobKind, SoleChild
 from understudy.kinds.outline import GangOutline
-from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pod_labels import EXCLUSIVE, JOBSET_NAME, RANDOM_SUFFIX
+from understudy.kinds.roles import JobRole, mapping, role_of
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.pods import PodSpec, Resources
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
 
-# Its state is copied from the JobSet that it creates.
-CONTROL = JobControl(("spec", "suspend"), end_through="JobSet")
+CONTROL = JobControl(("spec", "suspend"))
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
@@ -131,6 +132,13 @@ def _reconcile(document: Document, observed: ObservedChildren, now: float) -> Ch
     return reconcile.reconcile(document, observed, now)
 
 
+def _roles_in(spec: Mapping[str, Any]) -> Iterator[JobRole]:
+    """What the runtime says is not known here."""
+    trainer = mapping(spec.get("trainer"))
+    container = {"name": "node", "resources": trainer.get("resourcesPerNode") or {}}
+    yield role_of("node", int(trainer.get("numNodes") or 1), {"spec": {"containers": [container]}})
+
+
 KIND = JobKind(
     resource=TRAIN_JOBS,
     struct=TrainJob,
@@ -140,4 +148,10 @@ KIND = JobKind(
     ends=TRAIN_JOB_ENDS,
     controller=JobController(TRAIN_JOBS, (JOB_SETS,), _reconcile, reads=(TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)),
     operator="Trainer",
+    roles=_roles_in,
+    has_templates=False,
+    leads=jobset.leads,
+    pod_labels=(JOBSET_NAME,),
+    child_names=lambda name, _: rf"{name}|{name}-[a-z][a-z0-9-]*-\d+(-\d+(-{RANDOM_SUFFIX})?)?",
+    child=SoleChild(JOB_SETS, from_made_jobset),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from understudy.kinds.annotations import CAPACITY, PREFIX, UNDERSTUDY_OF, WARM_FOR, WARM_IMPORTS
-from understudy.kinds.ownership import JOB_ROLE, MPI_ROLE, REPLICA_TYPE, REPLICATED_JOB
+from understudy.kinds.pod_labels import JOB_ROLE, MPI_ROLE, REPLICA_TYPE, REPLICATED_JOB
 from understudy.model.nodes import is_accelerator
 from understudy.model.quantity import parse_quantity
 

@@ -11,7 +11,7 @@ from understudy.embedded.controllers.child_writer import merge_patch
 from understudy.kinds.children.actions import ChildActions, CreateChild, ObservedChildren
 from understudy.kinds.children.partial_objects import struct_for
 from understudy.kinds.job_kind import JobController
-from understudy.kinds.ownership import COMPLETION_INDEX, EXCLUSIVE, JOB_KEY
+from understudy.kinds.pod_labels import COMPLETION_INDEX, EXCLUSIVE, JOB_KEY
 from understudy.kinds.registry import CONTROLLERS
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
 from understudy.ports import PatchForm, Ref, Refused

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import (
     DEFINITIONS,

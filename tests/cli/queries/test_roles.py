@@ -3,7 +3,8 @@
 import pytest
 
 from tests.cli.queries.documents import GPU, RESOURCES, Document, spec_of, template
-from understudy.cli.queries.roles import accelerators, roles_of, total
+from understudy.cli.queries.roles import accelerators, total
+from understudy.kinds.registry import KINDS
 
 LEADERS = {
     "PyTorchJob": "master",
@@ -16,7 +17,7 @@ LEADERS = {
 
 @pytest.mark.parametrize("kind", sorted(RESOURCES))
 def test_every_kind_says_how_many_accelerators_it_wants(kind: str) -> None:
-    roles = roles_of(kind, spec_of(kind, gpus=4, workers=3))
+    roles = KINDS[kind].roles_in(spec_of(kind, gpus=4, workers=3))
     leader = LEADERS.get(kind)
     assert (roles[0].name in LEADERS.values()) == (leader is not None)
     assert accelerators(total(roles)) == (16 if leader in ("master", "chief") else 12)
@@ -24,7 +25,7 @@ def test_every_kind_says_how_many_accelerators_it_wants(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(RESOURCES) - {"TrainJob"}))
 def test_every_kind_has_its_priority_in_its_templates(kind: str) -> None:
-    assert {role.priority for role in roles_of(kind, spec_of(kind, priority="medium"))} == {"medium"}
+    assert {role.priority for role in KINDS[kind].roles_in(spec_of(kind, priority="medium"))} == {"medium"}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_every_kind_has_its_priority_in_its_templates(kind: str) -> None:
     ],
 )
 def test_the_first_mpi_job_counts_in_workers_or_in_units(spec: Document, workers: int, gpus: int) -> None:
-    launcher, worker = roles_of("MPIJob", spec)
+    launcher, worker = KINDS["MPIJob"].roles_in(spec)
     assert (launcher.name, launcher.count, accelerators(launcher.requests)) == ("launcher", 1, 0)
     assert (worker.count, accelerators(total([launcher, worker]))) == (workers, gpus)
 
@@ -52,12 +53,12 @@ def test_every_maker_s_accelerators_count_and_nothing_else_does() -> None:
 def test_jobs_of_a_jobset_multiply() -> None:
     job = {"spec": {"parallelism": 2, "completions": 2, "template": template(4)}}
     spec = {"replicatedJobs": [{"name": "a", "replicas": 3, "template": job}, {"name": "b", "template": job}]}
-    assert [(role.name, role.count) for role in roles_of("JobSet", spec)] == [("a", 6), ("b", 2)]
+    assert [(role.name, role.count) for role in KINDS["JobSet"].roles_in(spec)] == [("a", 6), ("b", 2)]
 
 
 def test_an_invalid_template_asks_for_nothing() -> None:
     broken = {"spec": {"containers": [{"resources": {"limits": {GPU: "many"}}}], "priorityClassName": "high"}}
-    [role] = roles_of("Job", {"template": broken})
+    [role] = KINDS["Job"].roles_in({"template": broken})
     assert (role.priority, role.requests) == ("high", {})
-    [worse] = roles_of("Job", {"template": {"spec": {"containers": 7}}})
+    [worse] = KINDS["Job"].roles_in({"template": {"spec": {"containers": 7}}})
     assert worse.requests == {}

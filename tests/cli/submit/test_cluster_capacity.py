@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.cli.submit.api import Api
-from understudy.cli.queries.roles import JobRole
 from understudy.cli.submit.cluster_capacity import ClusterSize
+from understudy.kinds.roles import JobRole
 
 HUGE = ("submit", "pytorch", "--name=huge", "--gpus=1", "--workers=10000")
 WORDS = (

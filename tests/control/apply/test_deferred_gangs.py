@@ -10,7 +10,7 @@ from tests.objects.documents import Document, job, jobset_pod, node, owner, pod
 from tests.scenarios.test_random_walks import RACK, jobset, torch
 from understudy.control.loop import LoopSettings
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1
 

@@ -31,7 +31,7 @@ from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import CHECKPOINT_BY, PREFIX, format_time
 from understudy.kinds.decoding import decode
-from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject

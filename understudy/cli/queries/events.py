@@ -8,11 +8,11 @@ from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.lists import list_events
 from understudy.cli.queries.objects import EventInfo
 from understudy.client import KubeClient
-from understudy.kinds.registry import JOB_RESOURCES
+from understudy.kinds.registry import CONTROLLERS, JOB_RESOURCES, KINDS
 
 WRITE_REFUSED = "WriteRefused"  # the reason of an event: the API server refused to bind the pods
 SLACK = 2.0  # seconds by which clocks and their rounding may disagree about what came first
-_LETTERS = "[a-z0-9]{5}"  # what the API appends to a prefix
+_CHILDREN = {"Pod", *(one.kind for made in CONTROLLERS for one in made.owns if one.kind in KINDS)}  # of any job
 
 
 async def read_job_events(client: KubeClient, job: JobSummary) -> list[EventInfo]:
@@ -28,7 +28,7 @@ def events_of_job(job: JobSummary, events: Iterable[EventInfo]) -> list[EventInf
         about = event.involved_object
         if about.kind == job.kind and about.name == job.name:
             mine = not job.uid or not about.uid or about.uid == job.uid
-        elif about.kind in ("Pod", "Job", "JobSet"):
+        elif about.kind in _CHILDREN:
             mine = about.name in pods or (
                 about.name.startswith(job.name)
                 and event.at >= job.created - SLACK
@@ -56,21 +56,7 @@ def _in_time(event: EventInfo) -> tuple[int, int, str]:
 
 
 def _names_of_children(job: JobSummary) -> str:
-    """A pattern for the names of its pods and child jobs, narrow enough for `a` not to claim those of a job `a-b`."""
-    name = re.escape(job.name)
-    match job.kind:
-        case "Job":
-            return rf"{name}-(\d+-)?{_LETTERS}"
-        case "JobSet":
-            roles = "|".join(re.escape(role) for role in job.roles) or "[a-z0-9-]+"
-            return rf"{name}-({roles})-\d+(-\d+(-{_LETTERS})?)?"
-        case "TrainJob":
-            return rf"{name}|{name}-[a-z][a-z0-9-]*-\d+(-\d+(-{_LETTERS})?)?"
-        case "MPIJob":
-            return rf"{name}-launcher(-{_LETTERS})?|{name}-worker-\d+"
-        case _:
-            roles = "|".join(re.escape(role) for role in job.roles) or "[a-z]+"
-            return rf"{name}-({roles})-\d+"
+    return KINDS[job.kind].child_names(re.escape(job.name), [re.escape(role) for role in job.roles])
 
 
 _REASONS = ("Preempted", "Requeued")

@@ -8,21 +8,19 @@ import msgspec
 from understudy.cli.output.tables import NONE
 from understudy.cli.queries.container_states import detail_of, ends_of, last_end, trouble_of, word_of
 from understudy.cli.queries.objects import ContainerInfo, NodeState, PodInfo
-from understudy.cli.queries.roles import CHIEFS, accelerators, amounts_of
-from understudy.kinds.ownership import (
-    COMPLETION_INDEX,
-    JOB_INDEX,
+from understudy.cli.queries.roles import accelerators
+from understudy.kinds.pod_labels import (
     JOB_ROLE,
     MPI_ROLE,
     REPLICA_TYPE,
     REPLICATED_JOB,
     place_of,
 )
+from understudy.kinds.registry import KINDS
+from understudy.kinds.roles import amounts_of
 from understudy.objects.meta import seconds
 
 _NUMBERS = re.compile(r"(\d+)")
-COORDINATOR = "jobset.sigs.k8s.io/coordinator"
-_LEADING = (*CHIEFS, "leader", "driver")  # what people call such a part of a JobSet
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +96,7 @@ def instance_of(pod: PodInfo, kind: str) -> Instance:
         address=status.host_ip,
         ip=status.pod_ip,
         role=role.lower(),
-        leads=_leads(labels, role.lower(), kind, place),
+        leads=KINDS[kind].leads(labels, role.lower(), place),
         place=place,
         created=seconds(meta.creation_timestamp) or 0.0,
         started=seconds(status.start_time),
@@ -130,16 +128,3 @@ def _waits(pod: PodInfo) -> str:
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.message or condition.reason
     return ""
-
-
-def _leads(labels: Mapping[str, str], role: str, kind: str, place: str) -> bool:
-    """The master, where the operator names it; the coordinator a JobSet names; else the first of a role that leads."""
-    if kind not in ("JobSet", "TrainJob"):
-        return role in CHIEFS or labels.get(JOB_ROLE) == "master"
-    if COORDINATOR in labels:
-        return labels[COORDINATOR].partition(".")[0] == place
-    return role in _LEADING and _first(labels, JOB_INDEX) and _first(labels, COMPLETION_INDEX)
-
-
-def _first(labels: Mapping[str, str], label: str) -> bool:
-    return labels.get(label, "0") == "0"

@@ -38,8 +38,9 @@ def _runs(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition
         return False
     if not KINDS[kind].says_running:
         return True
-    if not (document.get("spec") or {}).get("mpiReplicaSpecs") and kind == "MPIJob":
-        return bool((document.get("status") or {}).get("launcherStatus") == "Active")
+    word = KINDS[kind].running_word
+    if word and KINDS[kind].ends.word(document.get("status") or {}) == word:
+        return True
     return true_condition(conditions, "Running") is not None
 
 

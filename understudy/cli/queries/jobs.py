@@ -15,13 +15,14 @@ from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, 
 from understudy.cli.queries.job_status import FINISHED, PENDING, QUEUING, SUSPENDED, status_of
 from understudy.cli.queries.lists import list_pods, pods_of_job
 from understudy.cli.queries.objects import PodInfo
-from understudy.cli.queries.roles import JobRole, accelerators, roles_of, total
+from understudy.cli.queries.roles import accelerators, total
 from understudy.cli.session import Session
 from understudy.client import KubeClient
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
 from understudy.kinds.kueue import QUEUE
 from understudy.kinds.ownership import owner_of
 from understudy.kinds.registry import KINDS
+from understudy.kinds.roles import JobRole
 from understudy.objects.meta import Condition, has_condition, seconds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import Resource
@@ -159,7 +160,7 @@ def summarize(found: JobObject, pods: Sequence[PodInfo]) -> JobSummary:
     document, kind = found.document, found.resource.kind
     meta, status = document["metadata"], document.get("status") or {}
     conditions = _conditions(status)
-    roles = roles_of(kind, document.get("spec") or {})
+    roles = KINDS[kind].roles_in(document.get("spec") or {})
     order = [role.name for role in roles]
     instances = sorted((instance_of(pod, kind) for pod in pods), key=lambda one: instance_order(one, order))
     word = status_of(kind, document, conditions, pods)
@@ -201,9 +202,9 @@ def _priority(roles: Sequence[JobRole], pods: Sequence[PodInfo]) -> str:
 
 
 def _requested(kind: str, roles: Sequence[JobRole], instances: Sequence[Instance]) -> dict[str, int]:
-    """What its runtime adds to a TrainJob only its pods can tell."""
+    """What a job does not say itself, as a TrainJob with its runtime, only its pods can tell."""
     asked = total(roles)
-    if kind != "TrainJob" or not instances:
+    if KINDS[kind].has_templates or not instances:
         return asked
     there: dict[str, int] = {}
     for instance in instances:

@@ -9,7 +9,7 @@ import msgspec
 from understudy.cli.queries.objects import EventInfo, NodeInfo, PodInfo
 from understudy.client import KubeClient
 from understudy.client.list_pages import Page, listed
-from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
+from understudy.kinds.registry import KINDS
 from understudy.model.incidents import Incident
 from understudy.objects.incidents import StoredIncident
 from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
@@ -18,19 +18,10 @@ from understudy.ports import Refused
 Item = TypeVar("Item")
 FEW_NODES = "100"  # in a page, for callers that may need only the first page
 
-# The labels by which the pods of each kind know their job: any one of them does.
-POD_LABELS = {
-    "Job": (OLD_JOB_NAME,),
-    "JobSet": (JOBSET_NAME,),
-    "TrainJob": (JOBSET_NAME,),
-    "MPIJob": (TRAINING_JOB, MPI_JOB),
-}
-_OPERATED = (TRAINING_JOB,)
-
 
 def pod_selectors(kind: str, name: str) -> list[str]:
     """Label selectors that between them find the pods of a job."""
-    return [f"{label}={name}" for label in POD_LABELS.get(kind, _OPERATED)]
+    return [f"{label}={name}" for label in KINDS[kind].pod_labels]
 
 
 _PODS = msgspec.json.Decoder(Page[PodInfo])

@@ -168,8 +168,7 @@ _BEFORE = (
 # Every kind that stands in no line is sent here: runtimes, queues and groups, which jobs refer to.
 _AFTER = (
     ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "HorizontalPodAutoscaler"),
-    ("Job", "CronJob", "JobSet"),
-    tuple(kind for kind in KINDS if kind not in ("Job", "JobSet")),
+    (*KINDS, "CronJob"),
     ("IngressClass", "Ingress", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
 )
 _BEFORE_KINDS = [kind for line in _BEFORE for kind in line]

@@ -11,10 +11,12 @@ from understudy.cli.errors import BadInput
 from understudy.cli.queries.installation import is_embedded
 from understudy.cli.queries.lists import follow_nodes
 from understudy.cli.queries.objects import NodeInfo
-from understudy.cli.queries.roles import Amounts, JobRole, roles_of, total
+from understudy.cli.queries.roles import Amounts, total
 from understudy.cli.session import Session
 from understudy.cli.submit.request import Document
 from understudy.kinds.annotations import PREFIX
+from understudy.kinds.registry import KINDS
+from understudy.kinds.roles import JobRole
 from understudy.model.nodes import is_accelerator
 from understudy.model.quantity import format_quantity, parse_quantity
 from understudy.ports import Refused
@@ -132,7 +134,7 @@ async def is_wanted(session: Session, options: argparse.Namespace, document: Doc
 def _least_roles(document: Document) -> list[JobRole]:
     """The roles with as many pods as the job needs to run. What cannot be read is left to the API server to refuse."""
     try:
-        roles = roles_of(document["kind"], document.get("spec") or {})
+        roles = KINDS[document["kind"]].roles_in(document.get("spec") or {})
         least = _minimum(document, roles)
     except (TypeError, ValueError, AttributeError):
         return []

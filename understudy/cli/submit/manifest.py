@@ -8,10 +8,9 @@ from understudy.cli.errors import BadInput, short_list, suggestion
 from understudy.cli.input import documents
 from understudy.cli.submit import field_paths
 from understudy.cli.submit.flag_values import Pair
-from understudy.cli.submit.kinds import jobset
-from understudy.cli.submit.pod_template import EXCLUSIVE, OWN
+from understudy.cli.submit.pod_template import OWN
 from understudy.cli.submit.request import Document
-from understudy.kinds.registry import JOB_RESOURCES, job_resource
+from understudy.kinds.registry import JOB_RESOURCES, KINDS, job_resource
 from understudy.objects.resources import Resource
 
 
@@ -113,7 +112,7 @@ def _change_job(document: Document, options: argparse.Namespace) -> None:
 
 def _own(document: Document, options: argparse.Namespace) -> Iterator[Pair]:
     if options.exclusive:
-        yield jobset.EXCLUSIVE if document["kind"] == "JobSet" else EXCLUSIVE, options.exclusive
+        yield KINDS[document["kind"]].exclusive_annotation, options.exclusive
     if options.on_preemption:
         yield f"{OWN}on-preemption", options.on_preemption
     if options.warm:

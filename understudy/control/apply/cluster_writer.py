@@ -21,8 +21,8 @@ from understudy.control.watch.freshness import (
     shows_version,
 )
 from understudy.kinds.annotations import FENCED, format_fence
+from understudy.kinds.gang_ref import job_key
 from understudy.kinds.job_control import MergePatch
-from understudy.kinds.ownership import job_key
 from understudy.kinds.registry import job_resource
 from understudy.model.nodes import Fence
 from understudy.objects.cluster_objects import PersistentVolumeClaim

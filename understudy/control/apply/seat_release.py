@@ -30,13 +30,12 @@ from understudy.kinds.annotations import (
 from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.job_control import LEFT_TO_END, JobFailure, MergePatch, failure_patch, suspend_patch
 from understudy.kinds.pod_groups.definition import POD_GROUP
-from understudy.kinds.registry import control_of, is_ending
+from understudy.kinds.registry import KINDS, control_of, counts_deletion, is_ending
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.model.plans import Requeue, Swap
 from understudy.model.snapshot import Snapshot
-from understudy.objects.jobs import JobSet, Workload
+from understudy.objects.jobs import Workload
 from understudy.objects.pods import Pod
-from understudy.objects.resources import JOB_SETS
 from understudy.ports import PodEviction, Ref
 
 PREEMPTED = "Preempted"
@@ -201,16 +200,15 @@ class SeatRelease(msgspec.Struct, frozen=True):
 
 
 async def fail(context: ApplyContext, job: Workload, ending: JobFailure) -> None:
-    lever = control_of(job)
     if is_ending(job):
         return
-    if lever.end_through == "JobSet":
-        child = await context.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
-        assert isinstance(child, JobSet)
+    if (through := KINDS[job.kind].child) is not None:
+        child = await context.read(Ref(through.resource, job.metadata.namespace, job.metadata.name))
+        assert isinstance(child, Workload)
         if is_ending(child):
             return
-        job, lever = child, control_of(child)
-    await context.writer.end(job, failure_patch(lever, job.status.conditions, ending))
+        job = child
+    await context.writer.end(job, failure_patch(control_of(job), job.status.conditions, ending))
 
 
 async def release_stuck_pods(context: ApplyContext, snapshot: Snapshot) -> None:
@@ -239,10 +237,8 @@ async def _release_pod(context: ApplyContext, pod: Pod) -> None:
 
 
 def _excused(pod: Pod) -> str:
-    """The version in which the pod of a batch Job was seen. No other controller needs to be told that a deletion is no
-    failure."""
-    owner = pod.metadata.controller
-    return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
+    """The version in which the pod was seen, where its controller has to be told that a deletion is no failure."""
+    return pod.metadata.resource_version if counts_deletion(pod.metadata) else ""
 
 
 def would_lose_unowned_pod(context: ApplyContext, changes: GangChanges, snapshot: Snapshot) -> bool:

@@ -8,6 +8,7 @@ from understudy.model.gangs import Member
 from understudy.model.nodes import NO_EXECUTE
 from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod
+from understudy.objects.resources import JOBS
 from understudy.ports import Clock
 
 FORGET_AFTER = 60.0  # seconds after which the record of a pod's taint eviction is dropped
@@ -46,7 +47,7 @@ class TaintEviction:
 def _has_unique_name(pod: Pod) -> bool:
     """Whether no other pod ever gets this name: pod names of Jobs end in random letters."""
     owner = pod.metadata.controller
-    return owner is not None and owner.kind == "Job"
+    return owner is not None and owner.kind == JOBS.kind
 
 
 def _is_evicted_by_taint(member: Member, snapshot: Snapshot) -> bool:

@@ -14,7 +14,8 @@ from understudy.control.record.writes import JobAnnotator
 from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, format_times
-from understudy.kinds.ownership import job_key, owner_of
+from understudy.kinds.gang_ref import job_key
+from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload

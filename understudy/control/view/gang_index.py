@@ -8,22 +8,23 @@ from understudy.control.view.forming_pause import FormingPauses, only_waits, pau
 from understudy.control.view.gang_parts import GangParts, GangPod, PassedOver, PodName, UnseenJobs
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.pod_groups import PodGroupIndex
-from understudy.kinds import trainjob
 from understudy.kinds.annotations import WARM_FOR
 from understudy.kinds.completion_indexes import parse_indexes
 from understudy.kinds.context import Context
+from understudy.kinds.gang_ref import GangRef, job_key
 from understudy.kinds.gangs.group_gang import group_gang
 from understudy.kinds.gangs.job_gang import gang_of, gang_of_invalid_job, gang_of_jobless_pods
 from understudy.kinds.gangs.lone_pod import gang_of_one, is_live, is_unchanged, lone_gang
 from understudy.kinds.job import is_plain_single
+from understudy.kinds.job_kind import JobKind
 from understudy.kinds.observed_pod import ObservedPod, observe_pod
-from understudy.kinds.ownership import GangRef, job_key, owner_of, pods_key
+from understudy.kinds.ownership import owner_of, pods_key
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
 from understudy.kinds.pod_groups.lookup import group_named
 from understudy.kinds.registry import KINDS
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
-from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
+from understudy.objects.jobs import Job, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pod_groups import AnyGroup
 from understudy.objects.pods import Pod
@@ -136,17 +137,18 @@ class GangIndex:
     def put_job(self, job: Workload) -> None:
         meta = job.metadata
         if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
-            if isinstance(job, JobSet) and owner.kind == "TrainJob":
+            if _is_sole_child(job, KINDS[owner.kind]):
                 self._group(pods_key(job_key(job))).made = job
-            elif isinstance(job, Job) and owner.kind == "JobSet":
-                self._put_child(f"JobSet/{meta.namespace}/{owner.name}", job)
+            elif isinstance(job, Job) and KINDS[owner.kind].has_child_jobs:
+                self._put_child(f"{owner.kind}/{meta.namespace}/{owner.name}", job)
             return  # a child: its parent represents the gang
         group = self._group(pods_key(job_key(job)))
-        known = group.train_job if isinstance(job, TrainJob) else group.job
+        outer = KINDS[job.kind].child is not None
+        known = group.outer_job if outer else group.job
         if known is None or known.spec != job.spec:
             group.passed_over = False
-        if isinstance(job, TrainJob):
-            group.train_job = job
+        if outer:
+            group.outer_job = job
         else:
             group.job = job
 
@@ -160,13 +162,14 @@ class GangIndex:
 
     def remove_job(self, job: Workload) -> None:
         owner = job.metadata.controller
-        if isinstance(job, Job) and owner is not None and owner.kind == "JobSet":
-            self._put_child(f"JobSet/{job.metadata.namespace}/{owner.name}", job, gone=True)
+        parent = KINDS.get(owner.kind) if owner is not None else None
+        if owner is not None and parent is not None and parent.has_child_jobs and isinstance(job, Job):
+            self._put_child(f"{owner.kind}/{job.metadata.namespace}/{owner.name}", job, gone=True)
         key = pods_key(job_key(job))
         if (group := self._groups.get(key)) is None:
             return
-        if isinstance(job, TrainJob):
-            group.train_job = None
+        if KINDS[job.kind].child is not None:
+            group.outer_job = None
         else:
             group.job = group.made = None
         self._dirty[key] = None
@@ -316,9 +319,9 @@ class GangIndex:
         seen = self._observed_pods(group)
         if entry is not None and entry.ref.kind == POD_GROUP and (named := entry.group) is not None:
             return group_gang(self._pod_groups.definition(named), seen, self._context)
-        if isinstance(job, TrainJob) and group.made is not None:
-            job = trainjob.from_made_jobset(job, group.made)
         if job is not None:
+            if group.made is not None and (child := KINDS[job.kind].child) is not None:
+                job = child.gang_source(job, group.made)
             done = frozenset().union(*group.done.values())
             return gang_of(job, self._context, seen, self._groups_of(entries.values()), done)
         return gang_of_jobless_pods(seen, self._context) if seen else None
@@ -347,6 +350,10 @@ def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
     if own.infrastructure or WARM_FOR in pod.metadata.annotations:
         return None
     return group_named(pod.metadata, pod.spec)
+
+
+def _is_sole_child(job: Workload, parent: JobKind) -> bool:
+    return parent.child is not None and parent.child.resource.kind == job.kind
 
 
 def _namespace(key: str) -> str:

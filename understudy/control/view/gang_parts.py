@@ -7,12 +7,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from understudy.kinds.gang_ref import GangRef
 from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.observed_pod import ObservedPod
-from understudy.kinds.ownership import GangRef
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupRef
 from understudy.model.gangs import Gang
-from understudy.objects.jobs import JobSet, TrainJob, Workload
+from understudy.objects.jobs import Workload
 from understudy.objects.pods import Pod
 
 PodName = tuple[str, str]  # (namespace, name)
@@ -34,8 +34,8 @@ class GangParts(msgspec.Struct, gc=False):
 
     entries: dict[PodName, GangPod] = {}
     job: Workload | None = None
-    train_job: TrainJob | None = None
-    made: JobSet | None = None  # created by the TrainJob
+    outer_job: Workload | None = None  # of a kind that leaves its pods to a child, as a TrainJob
+    made: Workload | None = None  # this child
     done: Mapping[str, frozenset[str]] = {}  # by child Job, the indexes whose pods have succeeded
     lent: int = 0  # number of the job's pods that count for a pod group, which is a gang of its own then
     passed_over: bool = False  # its pods were not created in time: it is left out until something about it changes
@@ -49,7 +49,7 @@ class GangParts(msgspec.Struct, gc=False):
 
     @property
     def top_level_job(self) -> Workload | None:
-        return self.train_job or self.job
+        return self.outer_job or self.job
 
     @property
     def is_stray(self) -> bool:

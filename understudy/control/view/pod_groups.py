@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from understudy.kinds.ownership import GangRef
+from understudy.kinds.gang_ref import GangRef
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
 from understudy.kinds.pod_groups.lookup import definition_of
 from understudy.objects.pod_groups import AnyGroup

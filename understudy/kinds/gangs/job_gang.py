@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from understudy.kinds import kueue
 from understudy.kinds.annotations import read_annotations
 from understudy.kinds.context import Context
+from understudy.kinds.gang_ref import GangRef
 from understudy.kinds.gangs.assembly import GangHead, assemble_gang
 from understudy.kinds.gangs.group_gang import with_group_conditions, with_group_rules
 from understudy.kinds.jobset import topology_of
 from understudy.kinds.observed_pod import ObservedPod, PodState, pod_state
 from understudy.kinds.outline import GangOutline
-from understudy.kinds.ownership import GangRef
 from understudy.kinds.pod_groups.definition import GroupDefinition
 from understudy.kinds.registry import KINDS
 from understudy.model.gangs import Gang, Island, Member

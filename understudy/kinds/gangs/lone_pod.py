@@ -10,11 +10,11 @@ from understudy.kinds.annotations import (
     read_capacity,
 )
 from understudy.kinds.context import Context
+from understudy.kinds.gang_ref import GangRef
 from understudy.kinds.gangs.assembly import GangHead, assemble_gang
 from understudy.kinds.gangs.capacity import with_capacity
 from understudy.kinds.observed_pod import observe_pod
 from understudy.kinds.outline import GangOutline
-from understudy.kinds.ownership import GangRef
 from understudy.model.gangs import Gang, Island, Member
 from understudy.model.nodes import CapacityPolicy
 from understudy.objects.meta import seconds

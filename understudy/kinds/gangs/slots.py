@@ -8,7 +8,7 @@ import msgspec
 from understudy.kinds.context import Context
 from understudy.kinds.observed_pod import ObservedPod
 from understudy.kinds.outline import GangOutline, RoleOutline, planned_members
-from understudy.kinds.ownership import JOB_KEY
+from understudy.kinds.registry import KINDS
 from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
@@ -103,12 +103,12 @@ def _staged(member: Member, place: GangSlot) -> Member:
 
 
 def _member(sighting: ObservedPod, topology: Topology | None, context: Context) -> Member:
-    """JobSet's own rules for exclusive placement are omitted if the island's topology says the same."""
-    member, shape = sighting.member, sighting.member.shape
-    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or sighting.ref.kind != "JobSet":
+    """The kind's own rules for exclusive placement are omitted if the island's topology says the same."""
+    member, shape, kind = sighting.member, sighting.member.shape, KINDS.get(sighting.ref.kind)
+    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or kind is None or not kind.domain_label:
         return member
     if not (shape.affinity or shape.anti_affinity or shape.selector):
         return member
     follower = not sighting.ref.slot.endswith("-0")
-    lean = context.shapes.without_injected(shape, topology.key, JOB_KEY, follower)
+    lean = context.shapes.without_injected(shape, topology.key, kind.domain_label, follower)
     return member if lean is shape else msgspec.structs.replace(member, shape=lean)

@@ -11,7 +11,7 @@ from understudy.kinds.end_conditions import TRAINING_OPERATOR_ENDS
 from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
+from understudy.kinds.pod_labels import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.objects.jobs import ReplicaSpec, RunPolicy, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.resources import PODS, SERVICES
@@ -52,6 +52,7 @@ def training_kind(
         ends=TRAINING_OPERATOR_ENDS,
         controller=JobController(rules.resource, (PODS, SERVICES), reconcile),
         operator="training-operator",
+        operator_labels=(f"{rules.resource.kind.lower()}-controller",),
         replicas_field=rules.field,
         says_running=True,
     )

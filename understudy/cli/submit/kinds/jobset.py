@@ -6,11 +6,11 @@ from understudy.cli.submit import flag_values
 from understudy.cli.submit.kinds import job
 from understudy.cli.submit.pod_template import annotations_of, labels_of
 from understudy.cli.submit.request import Document, JobRequest
+from understudy.kinds.pod_labels import EXCLUSIVE
 from understudy.objects.resources import JOB_SETS, Resource
 
 NAMES = ("jobset", "js")
 RESOURCES = (JOB_SETS,)
-EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _CHILD = "worker"
 
 

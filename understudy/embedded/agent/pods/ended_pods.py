@@ -12,7 +12,8 @@ from understudy.embedded.ended_pods import EndedPod, EndedPodLimits, found_ended
 from understudy.embedded.shim import container_files
 from understudy.embedded.shim.pod_folders import PodFolder, pod_folder
 from understudy.kinds.decoding import decode_json
-from understudy.kinds.ownership import owner_of, place_of
+from understudy.kinds.ownership import owner_of
+from understudy.kinds.pod_labels import place_of
 from understudy.objects.errors import BadObject
 from understudy.objects.pods import Pod
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from understudy.kinds.children.job.spec import FAILURE_COUNT, IGNORED_COUNT, JobObject, PodFailureRule
 from understudy.kinds.children.partial_objects import PartialPod, find_condition
-from understudy.kinds.ownership import COMPLETION_INDEX
+from understudy.kinds.pod_labels import COMPLETION_INDEX
 from understudy.objects.meta import seconds
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 600.0

@@ -6,7 +6,7 @@ from typing import Any
 from understudy.kinds.children.actions import CreateChild, Document, EventNote, owner_reference
 from understudy.kinds.children.job.pod_failures import IndexFailures
 from understudy.kinds.children.job.spec import FAILURE_COUNT, IGNORED_COUNT, TRACKING, JobObject
-from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
+from understudy.kinds.pod_labels import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
 from understudy.objects.resources import JOBS, PODS
 
 CONTROLLER_UID = "batch.kubernetes.io/controller-uid"

@@ -8,7 +8,7 @@ import msgspec
 from understudy.kinds.children.actions import CreateChild, Document, owner_reference
 from understudy.kinds.children.jobset.spec import ATTEMPT, JOB_ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
 from understudy.kinds.children.jobset.volume_claims import volumes
-from understudy.kinds.ownership import EXCLUSIVE, JOB_INDEX, JOB_KEY, JOBSET_NAME, NODE_SELECTOR, REPLICATED_JOB
+from understudy.kinds.pod_labels import EXCLUSIVE, JOB_INDEX, JOB_KEY, JOBSET_NAME, NODE_SELECTOR, REPLICATED_JOB
 from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
 
 NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"

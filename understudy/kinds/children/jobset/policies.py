@@ -5,7 +5,7 @@ import msgspec
 from understudy.kinds.children.jobset.spec import JobFailureRule, JobSetObject
 from understudy.kinds.children.jobset.state import JobSetState, failed_condition, succeeded
 from understudy.kinds.children.partial_objects import PartialJob
-from understudy.kinds.ownership import REPLICATED_JOB
+from understudy.kinds.pod_labels import REPLICATED_JOB
 
 
 class JobSetCompleted(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ from understudy.kinds.children.jobset.state import (
 from understudy.kinds.children.jobset.volume_claims import claims, problem_of
 from understudy.kinds.children.partial_objects import PartialJob, find_condition, whole_seconds, with_condition
 from understudy.kinds.end_conditions import JOBSET_ENDS
-from understudy.kinds.ownership import JOB_INDEX, REPLICATED_JOB
+from understudy.kinds.pod_labels import JOB_INDEX, REPLICATED_JOB
 from understudy.objects.meta import has_condition, seconds
 from understudy.objects.resources import JOBS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.kinds.children.actions import CreateChild, Document, owner_reference
 from understudy.kinds.children.jobset.spec import JobSetObject
-from understudy.kinds.ownership import JOBSET_NAME
+from understudy.kinds.pod_labels import JOBSET_NAME
 from understudy.objects.resources import CLAIMS, JOB_SETS
 
 

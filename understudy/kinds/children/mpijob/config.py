@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from understudy.kinds.children.actions import CreateChild, Document, PatchChild, owner_reference
 from understudy.kinds.children.mpijob.spec import THIRD, MPIJobModel
 from understudy.kinds.children.partial_objects import PartialObject
-from understudy.kinds.ownership import OPERATOR, TRAINING_JOB
+from understudy.kinds.pod_labels import OPERATOR, TRAINING_JOB
 from understudy.objects.mpi import CONFIG_FOLDER, REMOTE_SHELL
 from understudy.objects.resources import CONFIG_MAPS, MPI_JOBS, SERVICES
 

@@ -9,7 +9,7 @@ from understudy.kinds.children.actions import Document
 from understudy.kinds.children.partial_objects import FullMeta
 from understudy.kinds.children.training.spec import OperatorRunPolicy, TrainingProgress
 from understudy.kinds.end_conditions import MPI_ENDS
-from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
+from understudy.kinds.pod_labels import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.objects.meta import Part, Time
 from understudy.objects.resources import MPI_JOBS
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from understudy.kinds.children.actions import CreateChild, Document, EventNote, owner_reference
 from understudy.kinds.children.training.spec import Replica, TrainingJob, Variables
-from understudy.kinds.ownership import JOB_ROLE
+from understudy.kinds.pod_labels import JOB_ROLE
 from understudy.objects.resources import PODS, SERVICES
 
 POD_CREATED = EventNote("SuccessfulCreatePod", "Created pod: {name}")

@@ -9,7 +9,7 @@ from understudy.kinds.children.actions import Document
 from understudy.kinds.children.partial_objects import FullMeta, PartialPod
 from understudy.kinds.children.training.disruptions import Disruptions, is_disrupted
 from understudy.kinds.end_conditions import TRAINING_OPERATOR_ENDS
-from understudy.kinds.ownership import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
+from understudy.kinds.pod_labels import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.objects.meta import Condition, Part, Time, has_condition
 from understudy.objects.resources import Resource
 

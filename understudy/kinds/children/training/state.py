@@ -15,7 +15,7 @@ from understudy.kinds.children.training.disruptions import (
     last_exit,
 )
 from understudy.kinds.children.training.spec import ReplicaRole, RoleState, TrainingJob, TrainingState
-from understudy.kinds.ownership import REPLICA_TYPE
+from understudy.kinds.pod_labels import REPLICA_TYPE
 from understudy.objects.meta import has_condition, seconds
 
 RETRYABLE = 128  # exit codes from here on have an outside cause, such as a signal

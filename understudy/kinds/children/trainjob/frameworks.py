@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from understudy.kinds.children.actions import Document
-from understudy.kinds.ownership import COMPLETION_INDEX
+from understudy.kinds.pod_labels import COMPLETION_INDEX
 from understudy.model.quantity import parse_quantity
 
 PORT = 29500

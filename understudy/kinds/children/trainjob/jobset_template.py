@@ -19,7 +19,7 @@ from understudy.kinds.children.trainjob.patches import (
     replaced,
 )
 from understudy.kinds.children.trainjob.spec import NODE, STEP, TRAINER, TrainJobObject
-from understudy.kinds.ownership import EXCLUSIVE, NODE_SELECTOR
+from understudy.kinds.pod_labels import EXCLUSIVE, NODE_SELECTOR
 from understudy.model.quantity import parse_quantity
 from understudy.objects.errors import BadObject, at
 from understudy.objects.resources import JOB_SETS, TRAIN_JOBS
