@@ -13,6 +13,7 @@ import msgspec
 from tests.embedded.agent.fake_cluster import Document, FakeCluster
 from understudy.embedded import container_logs
 from understudy.embedded.agent.agent import Agent
+from understudy.embedded.agent.pods.dependencies import AgentApi
 from understudy.embedded.agent.volumes.service_account_token import SharedToken, TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.container_logs import LogOptions
@@ -52,7 +53,7 @@ class AgentWorld:
 
     async def start_agent(self) -> None:
         self._stopped = asyncio.Event()
-        agent = Agent(self.folder, self.cluster, "https://127.0.0.1:16443", self.tokens)
+        agent = Agent(self.folder, AgentApi(self.cluster, "https://127.0.0.1:16443", self.tokens))
         self._agent = asyncio.create_task(agent.run(self._stopped))
 
     async def stop_agent(self) -> None:

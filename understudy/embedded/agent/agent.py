@@ -21,15 +21,14 @@ from understudy.embedded.agent.nodes.disk_pressure import DiskPressureMonitor, f
 from understudy.embedded.agent.nodes.node_notices import notice_parts
 from understudy.embedded.agent.nodes.node_processes import EAGER_NODES, NodeProcesses
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
-from understudy.embedded.agent.pods.dependencies import PodDependencies, pod_dependencies
+from understudy.embedded.agent.pods.dependencies import AgentApi, PodDependencies, pod_dependencies
 from understudy.embedded.agent.pods.pod_manager import PodManager
 from understudy.embedded.agent.processes.fork_server_client import ForkServerClient
 from understudy.embedded.agent.python.pod_python import PodPythons
-from understudy.embedded.agent.volumes.service_account_token import TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.shim import node_pid_files
 from understudy.objects.resources import NODES, PODS, SERVICES, Resource
-from understudy.ports import Change, ChangeType, Cluster, Refused
+from understudy.ports import Change, ChangeType, Refused
 
 IMAGES_NOT_PULLED = (
     "Images are not pulled: containers run as processes of this machine, with its programs and files. "
@@ -41,14 +40,13 @@ log = logging.getLogger(__name__)
 
 
 class Agent:
-    """`server` is the address of the API as pods see it; `tokens` issues the service account tokens of pods."""
+    """`delay` are the seconds by which events and the removal of pod folders are delayed."""
 
-    def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, tokens: TokenSource) -> None:
-        self.event_delay = 0.0  # seconds by which events and the removal of pod folders are delayed
+    def __init__(self, folder: ClusterFolder, api: AgentApi, delay: float = 0.0) -> None:
         self._folder = folder
-        self._cluster = cluster
-        self._server = server
-        self._tokens = tokens
+        self._api = api
+        self._cluster = api.cluster
+        self._delay = delay
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Runs until `stopped` is set. The pods keep running afterwards."""
@@ -58,18 +56,17 @@ class Agent:
         fork_server = ForkServerClient(self._folder.path / "fork-server")
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(fork_server.close)
-            machine = await machine_for(self._folder, settings, await fork_server.start(), self._server)
+            machine = await machine_for(self._folder, settings, await fork_server.start(), self._api.server)
             stack.callback(machine.close)
             node_processes = NodeProcesses(fork_server, self._folder.nodes, len(settings.nodes))
             stack.callback(node_processes.close)
-            deps = pod_dependencies(self._folder, self._cluster, node_processes, machine, self._tokens)
+            deps = pod_dependencies(self._folder, self._api, node_processes, machine, self._delay)
             if settings.runtime == PROCESS:  # the images of others bring a Python of their own
                 path = os.environ.get("PATH") or os.defpath
                 deps.pythons = PodPythons(self._folder.python, self._cluster, settings.python_env, path)
                 stack.push_async_callback(deps.pythons.close)
             stack.push_async_callback(deps.recorder.close)
             stack.push_async_callback(deps.cleanup.close)
-            deps.recorder.delay = deps.cleanup.delay = self.event_delay
             deps.recorder.start()
             registry = NodeRegistry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)

@@ -7,6 +7,7 @@ import time
 from understudy.client import connect
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
+from understudy.embedded.agent.pods.dependencies import AgentApi
 from understudy.embedded.agent.volumes.service_account_token import RequestedTokens, SharedToken, TokenSource
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder
 from understudy.embedded.niceness import EVENT_DELAY
@@ -35,6 +36,6 @@ async def main(folder: ClusterFolder) -> None:
     stopped = asyncio.Event()
     stop_on_signals(stopped)
     async with connect(folder.kubeconfig_of(_ROLE)) as cluster:
-        agent = Agent(folder, cluster, cluster.config.server, _tokens(folder, cluster))
-        agent.event_delay = EVENT_DELAY
+        api = AgentApi(cluster, cluster.config.server, _tokens(folder, cluster))
+        agent = Agent(folder, api, EVENT_DELAY)
         await agent.run(stopped)

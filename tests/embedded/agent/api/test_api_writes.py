@@ -202,7 +202,7 @@ def recording(
 ) -> None:
     async def whole() -> None:
         cluster = FakeCluster()
-        recorder = EventRecorder(cluster, now)
+        recorder = EventRecorder(cluster, now=now)
         recorder.start()
         try:
             await scenario(cluster, recorder)

@@ -59,8 +59,8 @@ class EventRecorder:
     `delay` is in seconds: when many pods start, their processes need the machine more than the events do.
     """
 
-    def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
-        self.delay = 0.0
+    def __init__(self, cluster: Cluster, delay: float = 0.0, now: Callable[[], float] = time.time) -> None:
+        self._delay = delay
         self._cluster = cluster
         self._now = now
         self._queue: asyncio.Queue[tuple[AgentEvent, float]] = asyncio.Queue(_MOST_WAITING)
@@ -82,7 +82,7 @@ class EventRecorder:
     async def _write_all(self) -> None:
         while True:
             event, moment = await self._queue.get()
-            await asyncio.sleep(max(0.0, moment + self.delay - self._now()))
+            await asyncio.sleep(max(0.0, moment + self._delay - self._now()))
             try:
                 await self._write(event, moment)
             except Refused as refusal:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +24,14 @@ from understudy.embedded.agent.volumes.service_account_token import TokenManager
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.ended_pods import EndedPodLimits
 from understudy.ports import Cluster
+
+
+class AgentApi(NamedTuple):
+    """The API of the cluster, for the agent and for pods."""
+
+    cluster: Cluster
+    server: str  # its address as pods see it
+    tokens: TokenSource  # issues the service account tokens of pods
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
@@ -62,28 +71,30 @@ def _authority(folder: ClusterFolder) -> bytes:
 
 
 def pod_dependencies(
-    folder: ClusterFolder, cluster: Cluster, node_processes: NodeProcesses, machine: Machine, tokens: TokenSource
+    folder: ClusterFolder, api: AgentApi, node_processes: NodeProcesses, machine: Machine, delay: float
 ) -> PodDependencies:
-    """Restores from the records of pods which addresses and devices earlier agents have given out."""
+    """`delay` are the seconds by which events and the removal of pod folders are delayed.
+
+    Restores from the records of pods which addresses and devices earlier agents have given out."""
     settings = folder.read_settings()
     ended = EndedPods(folder, msgspec.convert(settings.loop.get("logs", {}), EndedPodLimits))
     deps = PodDependencies(
         folder=folder,
-        cluster=cluster,
+        cluster=api.cluster,
         node_processes=node_processes,
         machine=machine,
         devices=DeviceManager(settings.nodes),
         addresses=AddressPool(settings.pod_network or DEFAULT_NETWORK),
-        config_reader=ConfigReader(cluster),
-        recorder=EventRecorder(cluster),
+        config_reader=ConfigReader(api.cluster),
+        recorder=EventRecorder(api.cluster, delay),
         nodes={
             node["metadata"]["name"]: NodeFacts(node_status.internal_address(node), node["status"]["capacity"])
             for node in settings.nodes
         },
         sweeper=ProcessSweeper(),
-        cleanup=PodCleanup(folder, ended),
+        cleanup=PodCleanup(folder, ended, delay),
         ended=ended,
-        token_manager=TokenManager(tokens, time.time),
+        token_manager=TokenManager(api.tokens, time.time),
         authority=_authority(folder),
     )
     for uid, pod in pod_records.found_pod_folders(folder.pods):

@@ -49,14 +49,24 @@ class NotRunning(Exception):
 
 
 class PodContainers:
-    def __init__(self, deps: PodDependencies, pod: Pod, folder: PodFolder, events: PodEventRecorder) -> None:
+    """`on_change` is called whenever an observation changes, until the containers are closed."""
+
+    def __init__(
+        self,
+        deps: PodDependencies,
+        pod: Pod,
+        folder: PodFolder,
+        events: PodEventRecorder,
+        on_change: Callable[[], None],
+    ) -> None:
         self.pod = pod
         self.observations: dict[str, ObservedContainer] = {}
-        self.on_change: Callable[[], None] = lambda: None
         self.is_killed = False
         self.is_paused = False
         self._deps = deps
         self._folder = folder
+        self._on_change = on_change
+        self._closed = False
         self.events = events
         self._starter = ContainerStarter(deps, folder, events)
         self._shims: dict[str, ProcessWatch] = {}
@@ -96,6 +106,7 @@ class PodContainers:
 
     def close(self) -> None:
         """Stops watching the containers; they keep running."""
+        self._closed = True
         for name in list(self._shims):
             self._shims.pop(name).close()
         for attendant in self._probe_runners.values():
@@ -262,7 +273,8 @@ class PodContainers:
 
     def note(self, name: str, **changes: Any) -> None:
         self.observations[name] = msgspec.structs.replace(self.observations.get(name, NOT_OBSERVED), **changes)
-        self.on_change()
+        if not self._closed:
+            self._on_change()
 
     # Actions
 

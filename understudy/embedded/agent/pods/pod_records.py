@@ -88,8 +88,8 @@ _PAUSE, _TRIES = 0.1, 50
 class PodCleanup:
     """Removes the folders of deleted pods off the event loop. `delay` are seconds that let replacements start first."""
 
-    def __init__(self, folder: ClusterFolder, ended: EndedPods) -> None:
-        self.delay = 0.0
+    def __init__(self, folder: ClusterFolder, ended: EndedPods, delay: float = 0.0) -> None:
+        self._delay = delay
         self._ended = ended
         self._claims = folder.claims
         self._left: list[PodFolder] = []
@@ -107,12 +107,12 @@ class PodCleanup:
         self._remove_folders(self._left)
 
     async def _remove_later(self) -> None:
-        pause, tries = self.delay, _TRIES
+        pause, tries = self._delay, _TRIES
         while self._left and tries:
             await asyncio.sleep(pause)
             left, self._left = self._left, []
             stubborn = await asyncio.to_thread(self._remove_folders, left)
-            pause, tries = (_PAUSE, tries - 1) if stubborn else (self.delay, _TRIES)
+            pause, tries = (_PAUSE, tries - 1) if stubborn else (self._delay, _TRIES)
             self._left += stubborn
 
     def _remove_folders(self, left: list[PodFolder]) -> list[PodFolder]:

@@ -41,8 +41,7 @@ class PodWorker:
         self._events = PodEventRecorder(
             deps.recorder, EventSubject("Pod", meta.name, meta.uid, meta.namespace, node=pod.spec.node_name)
         )
-        self.containers = PodContainers(deps, pod, self._folder, self._events)
-        self.containers.on_change = self.wake_up
+        self.containers = PodContainers(deps, pod, self._folder, self._events, self.wake_up)
         self._deps = deps
         self._on_done = on_done
         self._status_manager = PodStatusManager(deps.cluster, pod)
@@ -145,7 +144,6 @@ class PodWorker:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _detach(self) -> None:
-        self.containers.on_change = lambda: None
         self.containers.close()
         self._status_manager.stop()
         if self._timer is not None:
