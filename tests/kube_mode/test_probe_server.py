@@ -1,6 +1,7 @@
 """The small server behind the probes: it answers what it knows, and nothing that is sent to it does any harm."""
 
 import asyncio
+from http import HTTPStatus
 
 import pytest
 
@@ -12,7 +13,11 @@ def broken() -> Reply:
     raise RuntimeError("out of order")
 
 
-PAGES = {"/healthz": lambda: Reply(200, "ok\n"), "/readyz": lambda: Reply(503, "blind\n"), "/broken": broken}
+PAGES = {
+    "/healthz": lambda: Reply(HTTPStatus.OK, "ok\n"),
+    "/readyz": lambda: Reply(HTTPStatus.SERVICE_UNAVAILABLE, "blind\n"),
+    "/broken": broken,
+}
 
 
 def asked(request: bytes) -> tuple[int, str, str]:

@@ -23,7 +23,12 @@ OVERTIME = 30.0  # seconds beyond that after which the server is taken to have s
 FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
 SPREAD = 0.5  # seconds over which reflectors list again after an expired revision: all expire together
 SETTLED = 1.0  # seconds after which a silent watch counts as quiet, not as failing
-_FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # responses that a retry will not change
+# responses that a retry will not change
+_FINAL = {
+    HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_ACCEPTABLE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+}  # fmt: skip
 
 
 class Selection(msgspec.Struct, frozen=True):

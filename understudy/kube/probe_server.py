@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import NamedTuple
 
 from understudy.kube.liveness import LONGEST_TURN, Heartbeat
@@ -13,19 +14,11 @@ from understudy.kube.replica import Replica
 LONGEST_HEAD = 8192  # bytes of a request
 PATIENCE = 5.0  # seconds in which a request must be complete
 TEXT = "text/plain; charset=utf-8"
-_PHRASES = {
-    200: "OK",
-    400: "Bad Request",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-}
 _log = logging.getLogger(__name__)
 
 
 class Reply(NamedTuple):
-    status: int
+    status: HTTPStatus
     body: str
     form: str = TEXT
 
@@ -55,27 +48,27 @@ async def _asked(reader: asyncio.StreamReader, pages: Endpoints) -> Reply:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return Reply(400, "expected the head of a request\n")
+        return Reply(HTTPStatus.BAD_REQUEST, "expected the head of a request\n")
     parts = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
     if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
-        return Reply(400, "expected HTTP/1.1\n")
+        return Reply(HTTPStatus.BAD_REQUEST, "expected HTTP/1.1\n")
     if parts[0] not in ("GET", "HEAD"):
-        return Reply(405, "only GET\n")
+        return Reply(HTTPStatus.METHOD_NOT_ALLOWED, "only GET\n")
     page = pages.get(parts[1].partition("?")[0])
     if page is None:
-        return Reply(404, f"there are {', '.join(sorted(pages))}\n")
+        return Reply(HTTPStatus.NOT_FOUND, f"there are {', '.join(sorted(pages))}\n")
     try:
         found = page()
     except Exception:
         _log.exception("%s cannot be answered", parts[1])
-        found = Reply(503, "internal error; the log has it\n")
+        found = Reply(HTTPStatus.SERVICE_UNAVAILABLE, "internal error; the log has it\n")
     return found if parts[0] == "GET" else found._replace(body="")
 
 
 def _encoded(reply: Reply) -> bytes:
     body = reply.body.encode()
     head = (
-        f"HTTP/1.1 {reply.status} {_PHRASES[reply.status]}\r\nContent-Type: {reply.form}\r\n"
+        f"HTTP/1.1 {reply.status.value} {reply.status.phrase}\r\nContent-Type: {reply.form}\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body
@@ -90,20 +83,26 @@ def endpoints_of(replica: Replica, figures: Sequence[Metric], max_view_age: floa
     def healthz() -> Reply:
         """A part that fails ends the process. A process that hangs is restarted by the kubelet."""
         if not heartbeat.alive:
-            return Reply(500, f"the main loop has shown no sign of life for {heartbeat.silence:.0f} s\n")
+            return Reply(
+                HTTPStatus.INTERNAL_SERVER_ERROR,
+                f"the main loop has shown no sign of life for {heartbeat.silence:.0f} s\n",
+            )
         if (lasts := replica.status.turn_lasts) > LONGEST_TURN:
-            return Reply(500, f"the scheduling loop has been at one turn for {lasts:.0f} s\n")
-        return Reply(200, "ok\n")
+            return Reply(
+                HTTPStatus.INTERNAL_SERVER_ERROR, f"the scheduling loop has been at one turn for {lasts:.0f} s\n"
+            )
+        return Reply(HTTPStatus.OK, "ok\n")
 
     def readyz() -> Reply:
         """A standby is ready as soon as it could lead."""
         if not replica.status.synced:
-            return Reply(503, f"not seen yet: {', '.join(replica.status.unseen) or 'what earlier replicas wrote'}\n")
+            unseen = ", ".join(replica.status.unseen) or "what earlier replicas wrote"
+            return Reply(HTTPStatus.SERVICE_UNAVAILABLE, f"not seen yet: {unseen}\n")
         if replica.view_age > max_view_age:
-            return Reply(503, f"the view is {replica.view_age:.0f} s old\n")
-        return Reply(200, "leading\n" if replica.leadership.leads else "standing by\n")
+            return Reply(HTTPStatus.SERVICE_UNAVAILABLE, f"the view is {replica.view_age:.0f} s old\n")
+        return Reply(HTTPStatus.OK, "leading\n" if replica.leadership.leads else "standing by\n")
 
     def metrics() -> Reply:
-        return Reply(200, exposition(figures), PROMETHEUS)
+        return Reply(HTTPStatus.OK, exposition(figures), PROMETHEUS)
 
     return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}

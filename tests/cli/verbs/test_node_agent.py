@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,9 @@ def test_wrong_input_is_named(shell: Shell, arguments: list[str], said: str) -> 
 def test_it_is_ready_when_its_node_was_read() -> None:
     agent = NodeAgent(FakeNodeApi("a"), AgentOptions(node="a"))
     pages = endpoints(agent)
-    assert pages["/readyz"]() == Reply(503, "the node was not read yet\n")
+    assert pages["/readyz"]() == Reply(HTTPStatus.SERVICE_UNAVAILABLE, "the node was not read yet\n")
     agent.ready = True
-    assert pages["/readyz"]() == pages["/healthz"]() == Reply(200, "ok\n")
+    assert pages["/readyz"]() == pages["/healthz"]() == Reply(HTTPStatus.OK, "ok\n")
 
 
 def test_it_runs_until_it_is_told_to_end(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 import sys
+from http import HTTPStatus
 from pathlib import Path
 
 from understudy.cli.errors import BadInput
@@ -135,6 +136,10 @@ async def _run(config: Config, wanted: AgentOptions, host: str, port: int) -> No
 def endpoints(agent: NodeAgent) -> Endpoints:
     """A part that fails ends the process, and a process that hangs answers nothing: then the kubelet restarts it."""
     return {
-        "/healthz": lambda: Reply(200, "ok\n"),
-        "/readyz": lambda: Reply(200, "ok\n") if agent.ready else Reply(503, "the node was not read yet\n"),
+        "/healthz": lambda: Reply(HTTPStatus.OK, "ok\n"),
+        "/readyz": lambda: (
+            Reply(HTTPStatus.OK, "ok\n")
+            if agent.ready
+            else Reply(HTTPStatus.SERVICE_UNAVAILABLE, "the node was not read yet\n")
+        ),
     }

@@ -45,7 +45,11 @@ RETRY = 1.0
 MAX_DELAY = 10.0  # seconds by which urgent writes may delay other writes that are due
 REPEAT_AFTER = 10.0  # seconds between two reasons written on a waiting pod, however often the reason changes
 MAX_COUNTS = 20_000
-RETRYABLE = (429, 500, 502, 503, 504)  # status codes after which the same write may succeed a moment later
+# status codes after which the same write may succeed a moment later
+RETRYABLE = (
+    HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT,
+)  # fmt: skip
 _CORE = CoreEventFormat()
 _log = logging.getLogger(__name__)
 PendingWrite = Callable[[], Awaitable[None]]
