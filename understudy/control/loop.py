@@ -23,7 +23,7 @@ from understudy.control.record.event_recorder import EventRecorder
 from understudy.control.record.incident_records import IncidentStore
 from understudy.control.record.incidents import IncidentTracker
 from understudy.control.record.job_failures import JobFailures
-from understudy.control.record.node_annotations import FenceAnnotations, NodeFailures
+from understudy.control.record.node_annotations import FailureAnnotations, FenceAnnotations
 from understudy.control.record.wait_reasons import WaitReasons
 from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
@@ -119,7 +119,7 @@ class SchedulingLoop:
         context = ApplyContext(cluster, clock, self.view, self._writer, self._recorder, self._evictor)
         store = IncidentStore(cluster, records, settings.keep_incidents)
         self._incidents = IncidentTracker(self.view, self._recorder, clock, store)
-        self._node_failures = NodeFailures(records, clock, settings.policy)
+        self._node_failures = FailureAnnotations(records, clock, settings.policy)
         self._job_failures = JobFailures(self.view, self._writer, settings.policy)
         expectations = self._writer.expectations
         self._view_updater = ViewUpdater(self.view, expectations, invalid, self._recorder, self._observe)

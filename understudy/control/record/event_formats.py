@@ -20,6 +20,7 @@ class EventSubject(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     name: str
     uid: str = ""
+    field: str = ""  # a part of it, such as spec.containers{main}
 
     @staticmethod
     def of(obj: KubeObject) -> "EventSubject":
@@ -35,6 +36,7 @@ class EventSubject(msgspec.Struct, frozen=True, gc=False):
             "namespace": self.namespace,
             "name": self.name,
             "uid": self.uid,
+            **({"fieldPath": self.field} if self.field else {}),
         }
 
 
@@ -91,6 +93,34 @@ COMPONENT = "understudy"
 MAX_MESSAGE = 1024  # the limit of Kubernetes
 
 
+class EventReporter(msgspec.Struct, frozen=True):
+    component: str
+    instance: str
+    host: str = ""  # the node on which the component runs
+
+
+def core_event(
+    name: str, subject: EventSubject, text: EventText, reporter: EventReporter, now: float
+) -> dict[str, Any]:
+    """A new event of core/v1."""
+    moment = format_time(int(now))
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {"name": name, "namespace": subject.namespace or "default"},
+        "involvedObject": subject.reference(),
+        "reason": text.reason,
+        "message": text.message,
+        "type": text.type,
+        "source": {"component": reporter.component, **({"host": reporter.host} if reporter.host else {})},
+        "reportingComponent": reporter.component,
+        "reportingInstance": reporter.instance,
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+        "count": 1,
+    }
+
+
 class CoreEventFormat(msgspec.Struct, frozen=True):
     @property
     def resource(self) -> Resource:
@@ -104,22 +134,8 @@ class CoreEventFormat(msgspec.Struct, frozen=True):
         return "\n".join((subject.uid, subject.kind, text.reason, text.message))
 
     def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]:
-        moment = format_time(int(now))
-        return {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {"name": name, "namespace": subject.namespace or "default"},
-            "involvedObject": subject.reference(),
-            "reason": text.reason,
-            "message": truncate(text.message, MAX_MESSAGE),
-            "type": text.type,
-            "source": {"component": COMPONENT},
-            "reportingComponent": COMPONENT,
-            "reportingInstance": COMPONENT,
-            "firstTimestamp": moment,
-            "lastTimestamp": moment,
-            "count": 1,
-        }
+        short = msgspec.structs.replace(text, message=truncate(text.message, MAX_MESSAGE))
+        return core_event(name, subject, short, EventReporter(COMPONENT, COMPONENT), now)
 
     def again(self, count: int, now: float) -> dict[str, Any]:
         return {"count": count, "lastTimestamp": format_time(int(now))}

@@ -25,7 +25,7 @@ RETRY = 1.0
 _log = logging.getLogger(__name__)
 
 
-class NodeFailures:
+class FailureAnnotations:
     def __init__(self, writer: RecordWrites, clock: Clock, policy: Policy) -> None:
         self._writer = writer
         self._clock = clock

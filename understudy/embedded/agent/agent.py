@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.embedded.agent.agent_socket import AgentSocket
-from understudy.embedded.agent.api.event_recorder import NORMAL, AgentEvent, EventRecorder, EventSubject
+from understudy.embedded.agent.api.event_queue import AgentEvent, AgentEventQueue
 from understudy.embedded.agent.containers.machine import machine_for
 from understudy.embedded.agent.containers.runtimes import PROCESS
 from understudy.embedded.agent.network.pod_dns import NamedService, PodNames
@@ -162,14 +163,15 @@ def _service_changed(change: Change, names: PodNames) -> None:
         names.add_service(NamedService(meta.namespace, meta.name, service.spec.selector or {}))
 
 
-def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings) -> None:
+def _record_images_not_pulled(recorder: AgentEventQueue, settings: ClusterSettings) -> None:
     """Records the event once in the life of a cluster: it always has the same name."""
     if settings.runtime != PROCESS or not settings.nodes:
         return
     log.info(IMAGES_NOT_PULLED)
     name = settings.nodes[0]["metadata"]["name"]
-    subject = EventSubject("Node", name, name, node=name)
-    recorder.record(AgentEvent(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
+    subject = EventSubject(NODES.api_version, NODES.kind, "", name, uid=name)
+    text = EventText("ImagesNotPulled", IMAGES_NOT_PULLED)
+    recorder.record(AgentEvent(subject, text, node=name, name="images-are-not-pulled"))
 
 
 def raise_file_limit() -> None:

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from tests.embedded.agent.fake_cluster import FakeCluster
-from understudy.embedded.agent.api import event_recorder as agent_events
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.embedded.agent.api import event_queue as agent_events
 from understudy.embedded.agent.api.config_objects import ConfigReader, config_map
-from understudy.embedded.agent.api.event_recorder import NORMAL, WARNING, AgentEvent, EventRecorder, EventSubject
+from understudy.embedded.agent.api.event_queue import AgentEvent, AgentEventQueue
 from understudy.embedded.agent.api.pod_types import decode_pod
 from understudy.embedded.agent.pods import status_manager
 from understudy.embedded.agent.pods.status_manager import PodStatusManager
@@ -19,7 +20,7 @@ from understudy.ports import Ref, Refused, Unreachable
 
 POD = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}, "status": {}}
 STATUS_WRITE = ("patch", "/api/v1/namespaces/default/pods/p/status")
-SUBJECT = EventSubject("Pod", "p", "u", "default", node="n")
+SUBJECT = EventSubject("v1", "Pod", "default", "p", "u")
 
 
 def telling(scenario: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -> None:
@@ -100,8 +101,8 @@ def events(cluster: FakeCluster) -> list[dict[str, Any]]:
 
 class TestEvents:
     def test_an_event_has_all_fields_that_clients_read(self) -> None:
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.record(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
+            recorder.record(AgentEvent(SUBJECT, EventText("Started", "Started container main"), "n"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             (event,) = events(cluster)
             assert (event["apiVersion"], event["kind"]) == ("v1", "Event")
@@ -115,7 +116,7 @@ class TestEvents:
     def test_an_invalid_event_is_logged_and_the_next_one_is_recorded(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
             create = cluster.create
 
             async def refusing(ref: Ref, body: dict[str, Any]) -> None:
@@ -125,17 +126,17 @@ class TestEvents:
 
             monkeypatch.setattr(cluster, "create", refusing)
             for reason in ("First", "Second"):
-                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
+                recorder.record(AgentEvent(SUBJECT, EventText(reason, ""), "n"))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Second"])
             assert "event First of p is not recorded: reason: not today" in caplog.text
 
         recording(scenario)
 
     def test_repeated_events_raise_a_count(self) -> None:
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
             for moment in (0.0, 1.0, 2.0, 9.0):
                 clock[0] = moment
-                recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+                recorder.record(AgentEvent(SUBJECT, EventText("Unhealthy", "no answer", warning=True), "n"))
             await cluster.until(lambda: [event["count"] for event in events(cluster)] == [4])
             assert sum(1 for verb, _ in cluster.writes if verb == "patch") == 1
             assert events(cluster)[0]["lastTimestamp"] == "1970-01-01T00:00:09Z"
@@ -144,12 +145,12 @@ class TestEvents:
         recording(scenario, lambda: clock[0])
 
     def test_a_repeated_event_that_was_deleted_is_created_again(self) -> None:
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
+            recorder.record(AgentEvent(SUBJECT, EventText("Unhealthy", "no answer", warning=True), "n"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             cluster.objects.clear()
             clock[0] = 10.0
-            recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            recorder.record(AgentEvent(SUBJECT, EventText("Unhealthy", "no answer", warning=True), "n"))
             await cluster.until(lambda: [event["count"] for event in events(cluster)] == [1])
 
         clock = [0.0]
@@ -158,10 +159,10 @@ class TestEvents:
     def test_events_wait_for_an_unreachable_server(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
             cluster.reachable = False
             for reason in ("First", "Second"):
-                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
+                recorder.record(AgentEvent(SUBJECT, EventText(reason, ""), "n"))
             await cluster.knocked.wait()
             cluster.reachable = True
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
@@ -171,7 +172,7 @@ class TestEvents:
     def test_an_event_whose_answer_was_lost_exists_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
             create, answers = cluster.create, iter([False, True, True])
 
             async def losing(ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
@@ -182,27 +183,27 @@ class TestEvents:
 
             monkeypatch.setattr(cluster, "create", losing)
             for reason in ("First", "Second"):
-                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
+                recorder.record(AgentEvent(SUBJECT, EventText(reason, ""), "n"))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
 
         recording(scenario)
 
     def test_a_refused_event_does_not_block_the_next(self) -> None:
-        async def scenario(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.record(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
-            recorder.record(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
-            recorder.record(AgentEvent(SUBJECT, NORMAL, "Heard", ""))
+        async def scenario(cluster: FakeCluster, recorder: AgentEventQueue) -> None:
+            recorder.record(AgentEvent(SUBJECT, EventText("Known", ""), "n", name="same"))
+            recorder.record(AgentEvent(SUBJECT, EventText("Refused", ""), "n", name="same"))
+            recorder.record(AgentEvent(SUBJECT, EventText("Heard", ""), "n"))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Known", "Heard"])
 
         recording(scenario)
 
 
 def recording(
-    scenario: Callable[[FakeCluster, EventRecorder], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
+    scenario: Callable[[FakeCluster, AgentEventQueue], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
 ) -> None:
     async def whole() -> None:
         cluster = FakeCluster()
-        recorder = EventRecorder(cluster, now=now)
+        recorder = AgentEventQueue(cluster, now=now)
         recorder.start()
         try:
             await scenario(cluster, recorder)

@@ -8,7 +8,7 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from understudy.embedded.agent.api.event_recorder import PodEventRecorder
+from understudy.embedded.agent.api.event_queue import PodEvents
 from understudy.embedded.agent.api.pod_types import Container, LifecycleHandler, Pod, Probe
 from understudy.embedded.agent.containers.observed_container import NOT_OBSERVED, ObservedContainer, StopRequest
 from understudy.embedded.agent.containers.probe_checks import CheckAction, CheckResult, run_check
@@ -173,7 +173,7 @@ class ProbedContainers(Protocol):
     pod: Pod
 
     @property
-    def events(self) -> PodEventRecorder: ...
+    def events(self) -> PodEvents: ...
 
     def note(self, name: str, **changes: Any) -> None: ...
 

@@ -6,7 +6,7 @@ import shutil
 import msgspec
 
 from understudy.embedded.agent.api.config_objects import sources_of_environment
-from understudy.embedded.agent.api.event_recorder import PodEventRecorder
+from understudy.embedded.agent.api.event_queue import PodEvents
 from understudy.embedded.agent.api.pod_types import Container, Pod
 from understudy.embedded.agent.containers.control_groups import limits_of
 from understudy.embedded.agent.containers.device_manager import DevicesExhausted
@@ -40,7 +40,7 @@ _KEPT_ATTEMPTS = 2  # the current one, and the one before for `logs --previous`
 class ContainerStarter:
     """Starts the containers of one pod. What the pod as a whole needs is made with its first container."""
 
-    def __init__(self, deps: PodDependencies, folder: PodFolder, events: PodEventRecorder) -> None:
+    def __init__(self, deps: PodDependencies, folder: PodFolder, events: PodEvents) -> None:
         self._deps = deps
         self._folder = folder
         self._events = events

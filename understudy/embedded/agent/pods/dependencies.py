@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from understudy.embedded.agent.api.config_objects import ConfigReader
-from understudy.embedded.agent.api.event_recorder import EventRecorder
+from understudy.embedded.agent.api.event_queue import AgentEventQueue
 from understudy.embedded.agent.api.pod_types import Quantity
 from understudy.embedded.agent.containers.device_manager import DeviceManager
 from understudy.embedded.agent.containers.machine import Machine
@@ -49,7 +49,7 @@ class PodDependencies(msgspec.Struct, kw_only=True):
     devices: DeviceManager
     addresses: AddressPool
     config_reader: ConfigReader
-    recorder: EventRecorder
+    recorder: AgentEventQueue
     nodes: Mapping[str, NodeFacts]
     sweeper: ProcessSweeper
     cleanup: PodCleanup
@@ -86,7 +86,7 @@ def pod_dependencies(
         devices=DeviceManager(settings.nodes),
         addresses=AddressPool(settings.pod_network or DEFAULT_NETWORK),
         config_reader=ConfigReader(api.cluster),
-        recorder=EventRecorder(api.cluster, delay),
+        recorder=AgentEventQueue(api.cluster, delay),
         nodes={
             node["metadata"]["name"]: NodeFacts(node_status.internal_address(node), node["status"]["capacity"])
             for node in settings.nodes

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.agent.api.event_recorder import PodEventRecorder
+from understudy.embedded.agent.api.event_queue import PodEvents
 from understudy.embedded.agent.api.pod_types import Container, ContainerStatus, LifecycleHandler, Pod
 from understudy.embedded.agent.containers import attempts
 from understudy.embedded.agent.containers.launch_spec import control_group_name, process_mark, runtime_container_name
@@ -31,7 +31,7 @@ from understudy.embedded.agent.processes.fork_server_connection import ExecProce
 from understudy.embedded.agent.processes.process_watch import ProcessWatch, watch_process
 from understudy.embedded.shim import container_files
 from understudy.embedded.shim.container_files import START_ERROR, ContainerExit, Launch, ShimState
-from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
+from understudy.embedded.shim.pod_folders import AttemptFolder, pod_folder
 from understudy.kinds.annotations import WARM_FOR
 from understudy.train.job_environment import SIGNAL_ANNOTATION, signal_named
 
@@ -49,26 +49,16 @@ class NotRunning(Exception):
 
 
 class PodContainers:
-    """`on_change` is called whenever an observation changes, until the containers are closed."""
-
-    def __init__(
-        self,
-        deps: PodDependencies,
-        pod: Pod,
-        folder: PodFolder,
-        events: PodEventRecorder,
-        on_change: Callable[[], None],
-    ) -> None:
+    def __init__(self, deps: PodDependencies, pod: Pod, events: PodEvents, on_change: Callable[[], None]) -> None:
         self.pod = pod
         self.observations: dict[str, ObservedContainer] = {}
         self.is_killed = False
         self.is_paused = False
         self._deps = deps
-        self._folder = folder
+        self._folder = pod_folder(deps.folder.pods, pod.metadata.uid)
         self._on_change = on_change
-        self._closed = False
         self.events = events
-        self._starter = ContainerStarter(deps, folder, events)
+        self._starter = ContainerStarter(deps, self._folder, events)
         self._shims: dict[str, ProcessWatch] = {}
         self._probe_runners: dict[str, ProbeRunner] = {}
         self._exec_processes: dict[str, set[ExecProcess]] = {}
@@ -106,7 +96,7 @@ class PodContainers:
 
     def close(self) -> None:
         """Stops watching the containers; they keep running."""
-        self._closed = True
+        self._on_change = lambda: None
         for name in list(self._shims):
             self._shims.pop(name).close()
         for attendant in self._probe_runners.values():
@@ -273,8 +263,7 @@ class PodContainers:
 
     def note(self, name: str, **changes: Any) -> None:
         self.observations[name] = msgspec.structs.replace(self.observations.get(name, NOT_OBSERVED), **changes)
-        if not self._closed:
-            self._on_change()
+        self._on_change()
 
     # Actions
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from understudy.embedded.agent.api.event_recorder import EventSubject, PodEventRecorder
+from understudy.control.record.event_formats import EventSubject
+from understudy.embedded.agent.api.event_queue import PodEvents
 from understudy.embedded.agent.api.pod_types import Pod, PodCondition
 from understudy.embedded.agent.pods import pod_setup, pod_status
 from understudy.embedded.agent.pods.dependencies import PodDependencies
@@ -25,6 +26,7 @@ from understudy.embedded.agent.pods.pod_status import Document, StatusContext
 from understudy.embedded.agent.pods.status_manager import PodStatusManager
 from understudy.embedded.shim.pod_folders import pod_folder
 from understudy.kinds.annotations import format_time
+from understudy.objects.resources import PODS
 
 log = logging.getLogger(__name__)
 _AFTER_A_FAULT = 2.0
@@ -38,10 +40,12 @@ class PodWorker:
         meta = pod.metadata
         self.uid = meta.uid
         self._folder = pod_folder(deps.folder.pods, meta.uid)
-        self._events = PodEventRecorder(
-            deps.recorder, EventSubject("Pod", meta.name, meta.uid, meta.namespace, node=pod.spec.node_name)
+        self._events = PodEvents(
+            deps.recorder,
+            EventSubject(PODS.api_version, PODS.kind, meta.namespace, meta.name, meta.uid),
+            pod.spec.node_name,
         )
-        self.containers = PodContainers(deps, pod, self._folder, self._events, self.wake_up)
+        self.containers = PodContainers(deps, pod, self._events, self.wake_up)
         self._deps = deps
         self._on_done = on_done
         self._status_manager = PodStatusManager(deps.cluster, pod)

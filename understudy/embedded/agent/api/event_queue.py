@@ -1,4 +1,4 @@
-"""The event recorder: writes events about pods and nodes in the background, so that nothing waits for it."""
+"""The event queue of the agent: writes events about pods and nodes in the background, so that nothing waits for it."""
 
 import asyncio
 import contextlib
@@ -8,15 +8,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 
+from understudy.control.record.event_formats import EventReporter, EventSubject, EventText, core_event
 from understudy.kinds.annotations import format_time
 from understudy.objects.resources import EVENTS
 from understudy.ports import Cluster, PatchForm, Ref, Refused, Unreachable
 
-NORMAL, WARNING = "Normal", "Warning"
 COMPONENT = "understudy-agent"
 _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
@@ -28,22 +27,10 @@ _INVALID = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 log = logging.getLogger(__name__)
 
 
-class EventSubject(msgspec.Struct, frozen=True):
-    """The object that an event is about."""
-
-    kind: str
-    name: str
-    uid: str
-    namespace: str = ""
-    field: str = ""  # such as spec.containers{main}
-    node: str = ""
-
-
 class AgentEvent(msgspec.Struct, frozen=True):
     subject: EventSubject
-    type: str
-    reason: str
-    message: str
+    text: EventText
+    node: str = ""  # where it happened
     name: str = ""  # set where the event is recorded once in the life of the cluster
 
 
@@ -53,7 +40,7 @@ class _WrittenEvent(msgspec.Struct):
     written_at: float
 
 
-class EventRecorder:
+class AgentEventQueue:
     """Writes events in order, one after the other; repetitions raise the count of the first.
 
     `delay` is in seconds: when many pods start, their processes need the machine more than the events do.
@@ -87,7 +74,7 @@ class EventRecorder:
                 await self._write(event, moment)
             except Refused as refusal:
                 if refusal.code in _INVALID:  # others are of the moment: a namespace that goes, a full disk
-                    log.warning("event %s of %s is not recorded: %s", event.reason, event.subject.name, refusal)
+                    log.warning("event %s of %s is not recorded: %s", event.text.reason, event.subject.name, refusal)
 
     async def _write(self, event: AgentEvent, moment: float) -> None:
         written = self._written.get(event)
@@ -109,7 +96,7 @@ class EventRecorder:
         self._written[event] = _WrittenEvent(name, 1, moment)
         if len(self._written) > _MOST_REMEMBERED:
             self._written.popitem(last=False)
-        body = event_document(event, name, moment)
+        body = core_event(name, event.subject, event.text, EventReporter(COMPONENT, event.node, event.node), moment)
         await self._retry_until_answered(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
 
     async def _retry_until_answered(self, write: Callable[[], Awaitable[object]]) -> None:
@@ -124,42 +111,20 @@ class EventRecorder:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def event_document(event: AgentEvent, name: str, moment: float) -> dict[str, Any]:
-    subject = event.subject
-    about = {"apiVersion": "v1", "kind": subject.kind, "name": subject.name, "uid": subject.uid}
-    about |= {"namespace": subject.namespace} if subject.namespace else {}
-    about |= {"fieldPath": subject.field} if subject.field else {}
-    source = {"component": COMPONENT, "host": subject.node} if subject.node else {"component": COMPONENT}
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": subject.namespace or "default"},
-        "involvedObject": about,
-        "type": event.type,
-        "reason": event.reason,
-        "message": event.message,
-        "source": source,
-        "firstTimestamp": format_time(int(moment)),
-        "lastTimestamp": format_time(int(moment)),
-        "count": 1,
-        "reportingComponent": COMPONENT,
-        "reportingInstance": subject.node,
-    }
-
-
-class PodEventRecorder:
+class PodEvents:
     """Records events about one pod."""
 
-    def __init__(self, recorder: EventRecorder, subject: EventSubject) -> None:
-        self._recorder = recorder
+    def __init__(self, queue: AgentEventQueue, subject: EventSubject, node: str) -> None:
+        self._queue = queue
         self._subject = subject
+        self._node = node
 
     def normal(self, reason: str, message: str, container: str = "") -> None:
-        self._record(NORMAL, reason, message, container)
+        self._record(EventText(reason, message), container)
 
     def warning(self, reason: str, message: str, container: str = "") -> None:
-        self._record(WARNING, reason, message, container)
+        self._record(EventText(reason, message, warning=True), container)
 
-    def _record(self, kind: str, reason: str, message: str, container: str) -> None:
+    def _record(self, text: EventText, container: str) -> None:
         field = f"spec.containers{{{container}}}" if container else ""
-        self._recorder.record(AgentEvent(msgspec.structs.replace(self._subject, field=field), kind, reason, message))
+        self._queue.record(AgentEvent(msgspec.structs.replace(self._subject, field=field), text, self._node))
