@@ -95,5 +95,6 @@ KIND = JobKind(
     roles=lambda spec: [role_of("", pods_at_once(spec), spec.get("template"))],
     pod_labels=(OLD_JOB_NAME,),
     child_names=lambda name, _: rf"{name}-(\d+-)?{RANDOM_SUFFIX}",
+    random_pod_names=True,
     counts_deletions=True,
 )

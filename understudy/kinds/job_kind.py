@@ -74,6 +74,7 @@ class JobKind(msgspec.Struct, frozen=True):
     # A pattern for the names of its pods and child jobs, from its name and roles (escaped), narrow enough for a job `a`
     # not to claim those of a job `a-b`.
     child_names: Callable[[str, Sequence[str]], str] = _numbered_names
+    random_pod_names: bool = False  # they end in random letters, so that no two pods of a place have the same
     child: SoleChild | None = None
     has_child_jobs: bool = False  # its pods are those of Jobs, which count the pods that have succeeded
     counts_deletions: bool = False  # its controller counts a deleted pod as a failure, unless it is untracked

@@ -175,6 +175,7 @@ KIND = JobKind(
     leads=leads,
     pod_labels=(JOBSET_NAME,),
     child_names=_child_names,
+    random_pod_names=True,
     has_child_jobs=True,
     domain_label=JOB_KEY,
     exclusive_annotation=EXCLUSIVE,

@@ -153,5 +153,6 @@ KIND = JobKind(
     leads=jobset.leads,
     pod_labels=(JOBSET_NAME,),
     child_names=lambda name, _: rf"{name}|{name}-[a-z][a-z0-9-]*-\d+(-\d+(-{RANDOM_SUFFIX})?)?",
+    random_pod_names=True,
     child=SoleChild(JOB_SETS, from_made_jobset),
 )

@@ -7,6 +7,7 @@ from understudy.cli.input.times import short_duration
 from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
+from understudy.kinds.registry import KINDS
 
 DRAINED, EVICTED = "Drained", "Evicted"
 TOGETHER = 60.0  # seconds within which evictions from one node are one story
@@ -56,4 +57,4 @@ def _successor(job: JobSummary, pod: str) -> Instance | None:
     place = pod.rpartition("-")[0]
     same = next((one for one in there if one.name == pod), None)
     others = [one for one in there if one.name.rpartition("-")[0] == place]
-    return same or (others[0] if len(others) == 1 and job.kind in ("Job", "JobSet", "TrainJob") else None)
+    return same or (others[0] if len(others) == 1 and KINDS[job.kind].random_pod_names else None)

@@ -4,11 +4,11 @@ Kubernetes' taint manager deletes pods by name, and retries for a moment if ther
 quicker, and the controller had created a new pod of that name on a healthy node, the new pod would be deleted.
 """
 
+from understudy.kinds.registry import KINDS
 from understudy.model.gangs import Member
 from understudy.model.nodes import NO_EXECUTE
 from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod
-from understudy.objects.resources import JOBS
 from understudy.ports import Clock
 
 FORGET_AFTER = 60.0  # seconds after which the record of a pod's taint eviction is dropped
@@ -45,9 +45,10 @@ class TaintEviction:
 
 
 def _has_unique_name(pod: Pod) -> bool:
-    """Whether no other pod ever gets this name: pod names of Jobs end in random letters."""
+    """Whether no other pod ever gets this name, as with pods of Jobs."""
     owner = pod.metadata.controller
-    return owner is not None and owner.kind == JOBS.kind
+    kind = KINDS.get(owner.kind) if owner is not None else None
+    return kind is not None and kind.random_pod_names
 
 
 def _is_evicted_by_taint(member: Member, snapshot: Snapshot) -> bool:
