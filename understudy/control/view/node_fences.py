@@ -1,9 +1,7 @@
 """Fences of nodes: a node that returns gets no pods while force-deleted pods may still run there.
 
-A pod of a silent node is force-deleted so that a replacement can start. Its processes do not know that: when the node
-returns, its kubelet first learns of the deletion, and then grants the pod's grace period. So before the deletion the
-node gets an annotation, and no scheduler process gives out seats there until that time is over. The time is measured by
-the renewals of the node's lease that this process saw, too: the clocks of leaders differ, and may be set."""
+A node's processes do not know that their pods were force-deleted, so a fence holds the node back for their grace period
+and a margin since its return. The renewals of its lease measure that time, too: the clocks of leaders differ."""
 
 from collections.abc import Iterable, Mapping
 
