@@ -39,9 +39,9 @@ class Scenario(msgspec.Struct, frozen=True):
     failures: list[Document] = []  # put once the cluster has been seen healthy
 
 
-def kai_reclaim(nodes: int, one_gpu_job: OneGpuJob = lone_pod) -> Scenario:
-    """Nodes full of one-GPU jobs; one gang wants every GPU of a tenth of the nodes."""
-    pods = max(1, nodes // 10)
+def kai_reclaim(nodes: int, one_gpu_job: OneGpuJob = lone_pod, part: int = 10) -> Scenario:
+    """Nodes full of one-GPU jobs; one gang wants every GPU of one node in `part`, a tenth of the nodes by default."""
+    pods = max(1, nodes // part)
     documents = [*_classes(), *(node(_name(n)) for n in range(nodes))]
     for n in range(nodes):
         for gpu in range(GPUS_PER_NODE):
@@ -59,6 +59,11 @@ def kai_reclaim(nodes: int, one_gpu_job: OneGpuJob = lone_pod) -> Scenario:
 def kai_reclaim_jobs(nodes: int) -> Scenario:
     """The same, with a batch Job behind every pod: twice the objects."""
     return kai_reclaim(nodes, lone_job)
+
+
+def kai_reclaim_half(nodes: int) -> Scenario:
+    """The shape of KAI's own BenchmarkReclaimLargeJobs: the gang wants half of the nodes, whole."""
+    return kai_reclaim(nodes, part=2)
 
 
 def slices(nodes: int) -> Scenario:
@@ -170,6 +175,7 @@ def quiet(nodes: int) -> Scenario:
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "kai-reclaim": kai_reclaim,
     "kai-reclaim-jobs": kai_reclaim_jobs,
+    "kai-reclaim-half": kai_reclaim_half,
     "slices": slices,
     "burst": burst,
     "cold-start": cold_start,

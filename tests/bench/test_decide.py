@@ -24,6 +24,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     ("scenario", "nodes", "victims"),
     [
         ("kai-reclaim", 100, 80),
+        ("kai-reclaim-half", 64, 256),
         ("slices", 176, 4),
         ("burst", 96, 1),
         ("cold-start", 96, 0),
@@ -75,28 +76,43 @@ def test_needless_loss_of_work_is_a_wrong_answer() -> None:
         plan_checks.victims_are(Plan((preempt,)), 1, 100.0)
 
 
-def reclaim(nodes: int, seconds: float) -> Result:
+def reclaim(nodes: int, seconds: float, scenario: str = "kai-reclaim") -> Result:
     figures = {"total_seconds": seconds, "best_total_seconds": seconds, "plan_seconds": 0.01}
-    return {"scenario": "kai-reclaim", "nodes": nodes, **figures}
+    return {"scenario": scenario, "nodes": nodes, **figures}
 
 
-def test_the_table_puts_ours_beside_the_peers(tmp_path: Path) -> None:
-    (tmp_path / table.KAI_FILE).write_text("nodes,kai_seconds,note\n500,8.97,\n1000,,timeout\n")
+def test_the_table_puts_ours_beside_the_published_figures_of_kai(tmp_path: Path) -> None:
     kai = table.kai_figures(tmp_path)
-    rows = list(table.rows([reclaim(500, 0.05), reclaim(1000, 0.2)], kai, pace=0.1))
-    assert "8.97 s" in rows[1]
-    assert "179.4" in rows[1]
+    rows = list(table.rows([reclaim(500, 0.05), reclaim(1000, 0.2), reclaim(5000, 0.4)], kai, pace=0.1))
+    assert "9.17 s" in rows[1]
+    assert "183.4" in rows[1]
     assert "MISSED" in rows[2]
-    assert "over 40 min" in rows[2]
+    assert "76.30 s" in rows[2]
+    assert rows[3].split()[-2:] == ["met", "4.0"], "KAI published no figure for 5,000 nodes"
 
 
-def test_without_the_peers_file_the_table_says_so(
+def test_half_of_the_nodes_is_compared_with_the_mean_of_what_was_measured(tmp_path: Path) -> None:
+    (tmp_path / table.KAI_FILE).write_text("benchmark,nodes,seconds,source\nLarge,500,6.0,a\nLarge,500,7.0,b\n")
+    kai = table.kai_figures(tmp_path)
+    half, tenth = reclaim(500, 0.05, "kai-reclaim-half"), reclaim(500, 0.05)
+    rows = list(table.rows([half, tenth], kai, pace=0.1))
+    assert "6.50 s" in rows[1]
+    assert "130.0" in rows[1]
+    assert "9.17 s" in rows[2], "the published figure is of a tenth of the nodes"
+
+
+def test_a_shape_without_figures_of_kai_has_none_beside_it(tmp_path: Path) -> None:
+    rows = list(table.rows([reclaim(500, 0.05, "kai-reclaim-jobs")], table.kai_figures(tmp_path), pace=0.1))
+    assert "9.17" not in rows[1]
+
+
+def test_without_the_measured_figures_the_table_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "QUICK", {**dict.fromkeys(bench.QUICK, ()), "cold-start": (64,)})
     main(["--quick", "--repeats", "1", "--anchors", str(tmp_path)])
     printed = capsys.readouterr().out
-    assert "the peers' figures are not shown" in printed
+    assert "the measured figures are not shown" in printed
     assert printed.count("cold-start") == 1
 
 
