@@ -112,12 +112,12 @@ class Cluster(ClusterReader, Protocol):
 
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         """Binds the pods of one gang. A world that can bind all or none does so; otherwise the exception names those
         that were bound."""
         ...
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
         """Sets the condition of the pods and deletes them. Pods that are gone or replaced are left out."""
         ...
 

@@ -32,14 +32,14 @@ class ClusterWatch:
         self._changed = asyncio.Event()
         self._stirred = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
-        self._told: deque[str] = deque(maxlen=TOLD)  # by events of jobs and nodes
-        self.census = ProcessTable()
+        self._reported: deque[str] = deque(maxlen=TOLD)  # by events of jobs and nodes
+        self.process_table = ProcessTable()
         self.pods: dict[str, Pod] = {}
         self.nodes: dict[str, Node] = {}
-        self.unwell_at: dict[str, float] = {}  # nodes that were well at the last strike: when they were seen not to be
+        self.unwell_at: dict[str, float] = {}  # nodes that were well at the last fault: when they were seen not to be
         self.traces: dict[str, Trace] = {}
         self.records: dict[str, Incident] = {}  # the cluster's own, by name
-        self.swaps: dict[str, int] = {}  # uids of events that tell of a swap, with how many times they told it
+        self.swaps: dict[str, int] = {}  # uids of events that report a swap, with how many times they did
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -101,7 +101,7 @@ class ClusterWatch:
     async def alive(self, uids: Collection[str]) -> float | None:
         """Returns when each of these pods has a living process: None where that was so at the first look."""
         first, bodies = True, {self.pods[uid].body for uid in uids}
-        while not self.census.look().keys() >= bodies:
+        while not self.process_table.look().keys() >= bodies:
             first = False
             await asyncio.sleep(0.001)
         return None if first else time.monotonic()
@@ -115,7 +115,7 @@ class ClusterWatch:
             for p in self.pods.values()
         )
         unwell = (f"node {name} is not well" for name, node in self.nodes.items() if not node.well)
-        return "\n".join((*sorted(pods), *unwell, *self._told))
+        return "\n".join((*sorted(pods), *unwell, *self._reported))
 
     # As it comes
 
@@ -156,7 +156,7 @@ class ClusterWatch:
         event = api_objects.event(change.raw)
         about = event.involved_object
         if about.kind != "Pod":
-            self._told.append(f"{about.kind} {about.name} {event.reason}: {event.message}")
+            self._reported.append(f"{about.kind} {about.name} {event.reason}: {event.message}")
         if event.reason == "HotSwapped" and about.kind != "Pod" and change.type != ChangeType.DELETED:
             self.swaps[event.metadata.uid] = max(1, event.count or 1)
 

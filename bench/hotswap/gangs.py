@@ -1,4 +1,4 @@
-"""Training jobs to be struck: sizes and kinds into the objects a trainer would submit."""
+"""Training jobs whose nodes will fail: sizes and kinds into the objects a trainer would submit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

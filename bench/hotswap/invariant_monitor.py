@@ -1,6 +1,6 @@
 """`python -m bench.hotswap.invariant_monitor KUBECONFIG`: watches a cluster during repairs, and reports violations.
 
-It reads the API and /proc and nothing else. On its input it is told which nodes are about to be struck, a line of JSON
+It reads the API and /proc and nothing else. On its input it is told which nodes are about to fail, a line of JSON
 each: `["node-0", "node-1"]`. When that ends it prints its verdict, as JSON.
 """
 
@@ -46,7 +46,7 @@ class Monitor:
         self._process = process
 
     async def warn(self, nodes: Iterable[str]) -> None:
-        """To be called before nodes are struck; returns when it is known."""
+        """To be called before nodes fail; returns when the monitor knows it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(sorted(nodes)) + b"\n")
@@ -75,28 +75,28 @@ async def witnessing(kubeconfig: Path) -> AsyncIterator[Monitor]:
 
 
 async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
-    judge, looks = InvariantChecker(), 0
+    checker, looks = InvariantChecker(), 0
     synced = {resource: asyncio.Event() for resource in (PODS, *_KINDS)}
-    tasks = [asyncio.create_task(_follow(client, judge, resource, synced[resource])) for resource in synced]
+    tasks = [asyncio.create_task(_follow(client, checker, resource, synced[resource])) for resource in synced]
     await asyncio.gather(*(event.wait() for event in synced.values()))
     print("ready", flush=True)
-    ended = asyncio.create_task(_listen(judge, orders))
-    census = ProcessTable()
+    ended = asyncio.create_task(_listen(checker, orders))
+    process_table = ProcessTable()
     while not ended.done():
-        _look(judge, census)
+        _look(checker, process_table)
         looks += 1
-        if late := judge.uneven(time.monotonic()):
+        if late := checker.uneven(time.monotonic()):
             there, held = await _pods(client), await _held(client)
             for name in late:
-                judge.ask_again(name, there, held.get(name, frozenset()))
+                checker.ask_again(name, there, held.get(name, frozenset()))
         await asyncio.wait([ended, *tasks], timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done():
                 task.result()
-    judge.end(await _pods(client))
+    checker.end(await _pods(client))
     for task in tasks:
         task.cancel()
-    return Verdict(judge.counts(), [f"{kind}: {words}" for kind, words in judge.violations], looks)
+    return Verdict(checker.counts(), [f"{kind}: {words}" for kind, words in checker.violations], looks)
 
 
 async def _pods(client: KubeClient) -> list[api_objects.Pod]:
@@ -109,34 +109,34 @@ async def _held(client: KubeClient) -> dict[str, frozenset[str]]:
     return {job.metadata.name: job.held for jobs in found for job in jobs}
 
 
-def _look(judge: InvariantChecker, census: ProcessTable) -> None:
+def _look(checker: InvariantChecker, process_table: ProcessTable) -> None:
     """Two that were not there at the same moment may be met one after the other in one look: hence the second."""
-    living = census.look()
-    for suspicion in list(judge.processes(living, time.monotonic(), time.time())):
+    living = process_table.look()
+    for suspicion in list(checker.processes(living, time.monotonic(), time.time())):
         if all(any(map(is_living, living[uid])) for uid in suspicion[2:]):
-            judge.convict(suspicion)
+            checker.report_violation(suspicion)
 
 
-async def _listen(judge: InvariantChecker, orders: asyncio.StreamReader) -> None:
+async def _listen(checker: InvariantChecker, orders: asyncio.StreamReader) -> None:
     while line := await orders.readline():
-        judge.strike(msgspec.json.decode(line, type=list[str]))
+        checker.fail(msgspec.json.decode(line, type=list[str]))
         print("known", flush=True)
 
 
-async def _follow(client: KubeClient, judge: InvariantChecker, resource: Resource, synced: asyncio.Event) -> None:
+async def _follow(client: KubeClient, checker: InvariantChecker, resource: Resource, synced: asyncio.Event) -> None:
     async for change in client.follow(resource):
         if change.type is ChangeType.SYNCED:
             synced.set()
         elif resource is PODS:
-            judge.pod(api_objects.pod(change.raw), change.type is ChangeType.DELETED, time.monotonic())
+            checker.pod(api_objects.pod(change.raw), change.type is ChangeType.DELETED, time.monotonic())
         else:
-            _job(judge, resource, change)
+            _job(checker, resource, change)
 
 
-def _job(judge: InvariantChecker, resource: Resource, change: Change) -> None:
+def _job(checker: InvariantChecker, resource: Resource, change: Change) -> None:
     job = api_objects.job(change.raw)
     gone = change.type is ChangeType.DELETED
-    judge.job(f"{resource.kind} {job.metadata.name}", job, gone, time.monotonic())
+    checker.job(f"{resource.kind} {job.metadata.name}", job, gone, time.monotonic())
 
 
 async def _input() -> asyncio.StreamReader:

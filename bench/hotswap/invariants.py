@@ -12,9 +12,9 @@ from bench.hotswap.replay import JobState, PodState, replayed
 IN_FLIGHT = 0.5  # seconds within which a bind or an eviction reaches all watches
 KINDS = {
     "partial_start": "a process of a gang ran before all its members had seats or held ones",
-    "partly_seated": "a gang that was not struck had seats for some members and neither seats nor held ones for others,"
-    " or of those that were taken off struck nodes before any had a new seat some had one and others not, longer than a"
-    " bind is in flight; or a process lived on after its grace while others of its gang were gone",
+    "partly_seated": "a gang without a failed node had seats for some members and neither seats nor held ones for"
+    " others, or of those that were taken off failed nodes before any had a new seat some had one and others not,"
+    " longer than a bind is in flight; or a process lived on after its grace while others of its gang were gone",
     "accelerator_twice": "two pods had living processes that were given the same accelerator",
     "two_of_a_name": "two pods of one place of a gang, or of one name, had living processes",
     "jobs_lost": "a job failed, was gone, or was not whole at the end",
@@ -29,10 +29,10 @@ class CheckedGang(msgspec.Struct):
     size: int = 0  # as its job says; 0: the job has not been seen yet
     held: frozenset[str] = frozenset()  # members for which a seat is held
     seen: list[PodState | JobState] = []  # all states there were of its pods and its job
-    struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
-    lots: list[set[Place]] = []  # of the struck, those that were noticed together: they get new seats together
+    failed: dict[Place, str] = {}  # places that lose their pod, of this uid, with its node
+    lots: list[set[Place]] = []  # of the failed places, those that were noticed together: they get new seats together
     uneven_since: float | None = None
-    told: bool = False  # of this time of being uneven
+    reported: bool = False  # of this time of being uneven
 
     def seated(self) -> dict[Place, str]:
         """With the uid of the pod that sits there. A dead pod does, until its death is detected."""
@@ -45,7 +45,7 @@ class InvariantChecker:
         self._gangs: dict[str, CheckedGang] = {}
         self._jobs: dict[str, Job] = {}
         self._ever: dict[str, Pod] = {}  # every pod there was, by the uid its processes are known by
-        self._told: set[tuple[str, ...]] = set()
+        self._reported: set[tuple[str, ...]] = set()
 
     # What is seen
 
@@ -72,15 +72,15 @@ class InvariantChecker:
         else:
             self._jobs[name] = job
         if gone or job.failed:
-            self._tell("jobs_lost", f"{name} {'is gone' if gone else 'has failed'}", name)
+            self._report("jobs_lost", f"{name} {'is gone' if gone else 'has failed'}", name)
 
-    def strike(self, nodes: Iterable[str]) -> None:
+    def fail(self, nodes: Iterable[str]) -> None:
         """Nodes that die now: what sits there is lost."""
         dead = set(nodes)
         for gang in self._gangs.values():
             for uid, pod in gang.pods.items():
                 if pod.node in dead:
-                    gang.struck[pod.place] = uid
+                    gang.failed[pod.place] = uid
                     for lot in gang.lots:
                         lot.discard(pod.place)
 
@@ -96,11 +96,11 @@ class InvariantChecker:
         yield from _shared(self._by_place(living), "two_of_a_name")
         yield from _shared(_by_device(living), "accelerator_twice")
 
-    def convict(self, suspicion: tuple[str, ...]) -> None:
+    def report_violation(self, suspicion: tuple[str, ...]) -> None:
         """Both were seen to live again after they had been seen to live."""
         kind, what, *uids = suspicion
         names = " and ".join(self._title(uid) for uid in uids)
-        self._tell(kind, f"{what}: {names} live at the same time", *uids)
+        self._report(kind, f"{what}: {names} live at the same time", *uids)
 
     def uneven(self, now: float) -> list[str]:
         """Gangs that seem to sit partly for too long. The news of the rest may still be on their way to us, and we may
@@ -108,7 +108,7 @@ class InvariantChecker:
         return [
             name
             for name, gang in self._gangs.items()
-            if gang.uneven_since is not None and now - gang.uneven_since > IN_FLIGHT and not gang.told
+            if gang.uneven_since is not None and now - gang.uneven_since > IN_FLIGHT and not gang.reported
         ]
 
     def ask_again(self, name: str, pods: Iterable[Pod], held: frozenset[str] = frozenset()) -> None:
@@ -117,7 +117,7 @@ class InvariantChecker:
         there = msgspec.structs.replace(gang, pods={pod.uid: pod for pod in pods if pod.gang == name}, held=held)
         seated = there.seated()
         if _uneven(there, seated):
-            gang.told = True
+            gang.reported = True
             members = max(gang.size, len(gang.places))
             self.violations.append(("partly_seated", f"{name}: {len(seated)} of {members} have seats"))
         else:
@@ -133,7 +133,7 @@ class InvariantChecker:
                 self.violations.append(("partial_start", words))
             running = {pod.place for pod in there if pod.gang == name and pod.runs}
             if running != gang.places:
-                self._tell("jobs_lost", f"{name}: {len(running)} of {len(gang.places)} run at the end", name)
+                self._report("jobs_lost", f"{name}: {len(running)} of {len(gang.places)} run at the end", name)
 
     def counts(self) -> dict[str, int]:
         return {kind: sum(kind == one for one, _ in self.violations) for kind in KINDS}
@@ -143,11 +143,11 @@ class InvariantChecker:
     def _weigh(self, gang: CheckedGang, now: float) -> None:
         seated = gang.seated()
         if not seated or seated.keys() == gang.places:  # whole, except for losses that were not detected yet
-            gang.struck = {place: uid for place, uid in gang.struck.items() if seated.get(place) == uid}
+            gang.failed = {place: uid for place, uid in gang.failed.items() if seated.get(place) == uid}
             gang.lots = []
         _sort_into_lots(gang, seated)
         if not _uneven(gang, seated):
-            gang.uneven_since, gang.told = None, False
+            gang.uneven_since, gang.reported = None, False
         elif gang.uneven_since is None:
             gang.uneven_since = now
 
@@ -157,7 +157,7 @@ class InvariantChecker:
         for uid, pod in gang.pods.items():
             ends = pod.metadata.deletion_timestamp
             if ends and pod.body in living and wall > datetime.fromisoformat(ends).timestamp() + 1.0 + IN_FLIGHT:
-                self._tell("partly_seated", f"{name}: {pod.metadata.name} lives on after its grace", uid)
+                self._report("partly_seated", f"{name}: {pod.metadata.name} lives on after its grace", uid)
 
     def _by_place(self, living: Living) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -171,16 +171,16 @@ class InvariantChecker:
         pod = self._ever.get(uid)
         return f"pod {uid}" if pod is None else f"{pod.metadata.name} ({uid[:8]}, on {pod.node})"
 
-    def _tell(self, kind: str, words: str, *about: str) -> None:
+    def _report(self, kind: str, words: str, *about: str) -> None:
         """Each thing once."""
-        if (kind, *about) not in self._told:
-            self._told.add((kind, *about))
+        if (kind, *about) not in self._reported:
+            self._reported.add((kind, *about))
             self.violations.append((kind, words))
 
 
 def _sort_into_lots(gang: CheckedGang, seated: Mapping[Place, str]) -> None:
     """Who loses its seat after the first of a lot has a new one was not known of when those were given out."""
-    noticed = gang.struck.keys() - seated.keys() - set().union(*gang.lots)
+    noticed = gang.failed.keys() - seated.keys() - set().union(*gang.lots)
     if noticed and (not gang.lots or gang.lots[-1] & seated.keys()):
         gang.lots.append(set())
     if noticed:
@@ -195,7 +195,7 @@ def _uneven(gang: CheckedGang, seated: Mapping[Place, str]) -> bool:
         return True
     if not missing or not seated:
         return False
-    return bool(missing - gang.struck.keys()) or any(lot & missing and lot - missing for lot in gang.lots)
+    return bool(missing - gang.failed.keys()) or any(lot & missing and lot - missing for lot in gang.lots)
 
 
 def _by_device(living: Living) -> dict[str, list[str]]:

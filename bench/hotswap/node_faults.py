@@ -24,19 +24,19 @@ class _Life(msgspec.Struct, frozen=True):
 
 async def kill_nodes(folder: ClusterFolder, nodes: Sequence[str]) -> float:
     """The nodes and all processes of their pods, as if their power were cut. Returns the moment of the first blow."""
-    return await _struck(folder, nodes, signal.SIGKILL, "kill")
+    return await _send_signal(folder, nodes, signal.SIGKILL, "kill")
 
 
 async def freeze_nodes(folder: ClusterFolder, nodes: Sequence[str]) -> float:
     """The nodes and all processes of their pods stand still, and no connection is closed."""
-    return await _struck(folder, nodes, signal.SIGSTOP, "freeze")
+    return await _send_signal(folder, nodes, signal.SIGSTOP, "freeze")
 
 
 async def recover_nodes(folder: ClusterFolder, nodes: Sequence[str]) -> None:
     await asyncio.gather(*(ask_agent(folder.agent_socket, RecoverNode(node)) for node in nodes))
 
 
-async def _struck(
+async def _send_signal(
     folder: ClusterFolder, nodes: Sequence[str], number: signal.Signals, how: Literal["kill", "freeze"]
 ) -> float:
     lives = [life for node in nodes if (life := _life(folder, node)) is not None]

@@ -99,7 +99,7 @@ class GangReplay(msgspec.Struct):
 
     def partial_starts(self) -> Iterator[str]:
         """Episodes in which a process ran before the gang was whole: by the order of the store alone, which is enough
-        to convict. A start that was reported only when the gang was whole is not seen here."""
+        to report as a violation. A start that was reported only when the gang was whole is not seen here."""
         for episode in self.episodes():
             runs = [(at, uid) for uid, at in self.started.items() if episode.has(self.bound.get(uid, -1))]
             at, uid = min(runs, default=(0, ""))

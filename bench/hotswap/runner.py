@@ -1,4 +1,4 @@
-"""Plays a scenario so many times: strikes nodes, sees the gangs whole again, mends the nodes, and keeps the moments."""
+"""Plays a scenario: makes nodes fail, waits until the gangs are whole, restores the nodes, and records each moment."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ Progress = Callable[[int, Moments], None]
 
 class ScenarioResult(msgspec.Struct, frozen=True):
     moments: list[Moments]
-    swaps: list[int]  # of each incident, how many swaps were told of
+    swaps: list[int]  # of each incident, how many swaps were reported
     recorded: list[Moments]  # of each gang in each incident, as the cluster has it
     plans: list[int]  # of each incident, how many moments of decision were recorded
     moved: int  # members on healthy nodes that were moved all the same
@@ -80,26 +80,26 @@ class ScenarioRunner:
     async def incident(self, number: int) -> Moments:
         stage = self._stage
         nodes = self._chosen(number)
-        before, told, known = dict(stage.pods), sum(stage.swaps.values()), set(stage.records)
+        before, counted, known = dict(stage.pods), sum(stage.swaps.values()), set(stage.records)
         stage.unwell_at.clear()
         await self._watch.warn(nodes)
-        struck_at = await self._scenario.strike(self._folder, nodes)
+        failed_at = await self._scenario.fail(self._folder, nodes)
         hit = {gang: self._scenario.sizes[gang] for gang in self._scenario.lost}
         await stage.until(f"all members run again without {', '.join(nodes)}", lambda: stage.whole(hit, nodes))
-        moments = await self._moments(struck_at, nodes, before)
+        moments = await self._moments(failed_at, nodes, before)
         await recover_nodes(self._folder, nodes)
         await self.calm()
         self.moments.append(moments)
-        self.swaps.append(sum(stage.swaps.values()) - told)
-        self._read_records(known, struck_at)
+        self.swaps.append(sum(stage.swaps.values()) - counted)
+        self._read_records(known, failed_at)
         stay = {uid for uid, pod in before.items() if pod.gang in hit and pod.node not in nodes}
         self.moved += len(stay - stage.pods.keys())
         stage.forget_the_gone()
         return moments
 
-    def _read_records(self, known: set[str], struck_at: float) -> None:
+    def _read_records(self, known: set[str], failed_at: float) -> None:
         fresh = [record for name, record in self._stage.records.items() if name not in known]
-        at = struck_at + time.time() - time.monotonic()
+        at = failed_at + time.time() - time.monotonic()
         self.recorded += [recorded(record, at) for record in fresh]
         self.plans.append(len({record.decided_at for record in fresh}))
 
@@ -113,21 +113,21 @@ class ScenarioRunner:
             found += [nodes[(number + turn) % len(nodes)] for turn in range(count)]
         return found
 
-    async def _moments(self, struck_at: float, nodes: list[str], before: Mapping[str, Pod]) -> Moments:
+    async def _moments(self, failed_at: float, nodes: list[str], before: Mapping[str, Pod]) -> Moments:
         stage = self._stage
         members = {uid for gang in self._scenario.lost for uid in stage.members(gang)}
         fresh = members - before.keys()
         late = await stage.alive(fresh)
         hit = {uid: pod for uid, pod in before.items() if pod.gang in self._scenario.lost}
-        struck = [uid for uid, pod in hit.items() if pod.node in nodes]
+        failed = [uid for uid, pod in hit.items() if pod.node in nodes]
         others = (uid for uid, pod in before.items() if uid not in hit and not pod.is_understudy)
         victims = [uid for uid in others if uid not in stage.pods]
         unwell = [stage.unwell_at[node] for node in nodes if node in stage.unwell_at]
-        found = Incident(struck_at, unwell, *([stage.traces[uid] for uid in uids] for uids in (struck, fresh, victims)))
+        found = Incident(failed_at, unwell, *([stage.traces[uid] for uid in uids] for uids in (failed, fresh, victims)))
         moments = found.moments()
         if late is not None:
-            moments["running"] = (late - struck_at) * 1e3
+            moments["running"] = (late - failed_at) * 1e3
         if self._scenario.rendezvous is not None:
             self._met += 1
-            moments["rendezvous"] = (await self._scenario.rendezvous.past(self._met) - struck_at) * 1e3
+            moments["rendezvous"] = (await self._scenario.rendezvous.past(self._met) - failed_at) * 1e3
         return moments

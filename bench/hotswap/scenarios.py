@@ -1,4 +1,4 @@
-"""What happens to whom: each scenario is a cluster, the gangs on it, and which nodes are struck in which way."""
+"""What happens to whom: each scenario is a cluster, the gangs on it, and which nodes fail in which way."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.pools import Pool
 
 HERO, VICTIM = "train", "modest"
-Strike = Callable[[ClusterFolder, Sequence[str]], Awaitable[float]]
+Fault = Callable[[ClusterFolder, Sequence[str]], Awaitable[float]]
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -29,8 +29,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     pools: Sequence[Pool]
     gangs: Sequence[Gang]
-    lost: Mapping[str, int]  # of each of these gangs, how many nodes are struck at once
-    strike: Strike = kill_nodes
+    lost: Mapping[str, int]  # of each of these gangs, how many nodes fail at once
+    fail: Fault = kill_nodes
     targets: Mapping[str, float]  # figure -> at most how many milliseconds
     conditions: Sequence[str] = ()
     rendezvous: Rendezvous | None = None  # where members meet; it is over when they have
@@ -60,7 +60,7 @@ def freeze(shape: Shape) -> Scenario:
         pools=pools(2, 2, shape.processes),
         gangs=[Gang(name=HERO, size=2 * shape.processes)],
         lost={HERO: 1},
-        strike=freeze_nodes,
+        fail=freeze_nodes,
         targets={"p99_ms": 3500.0},
         conditions=["a node and all processes of its pods stand still; no connection is closed; a spare is at hand"],
     )
@@ -88,19 +88,19 @@ def victim(shape: Shape) -> Scenario:
 
 def burst(shape: Shape) -> Scenario:
     """Of eleven nodes eight die, and each gang keeps one."""
-    struck = {"train-a": 3, "train-b": 3, "train-c": 2}
+    failed = {"train-a": 3, "train-b": 3, "train-c": 2}
     return Scenario(
         name="burst",
         pools=pools(11, 8, shape.processes),
-        gangs=[Gang(name=name, size=(nodes + 1) * shape.processes) for name, nodes in struck.items()],
-        lost=struck,
+        gangs=[Gang(name=name, size=(nodes + 1) * shape.processes) for name, nodes in failed.items()],
+        lost=failed,
         targets={},
         conditions=["eight nodes of three gangs are killed at once; each gang keeps one node; spares for all"],
     )
 
 
 def warm(shape: Shape, program: Program, understudies: int) -> Scenario:
-    """A member on each of two nodes. The one that is not rank 0 is struck, again and again."""
+    """A member on each of two nodes. The one that is not rank 0 fails, again and again."""
     member = Gang(
         name=HERO,
         size=2,

@@ -10,7 +10,7 @@ from understudy.model import incidents as records
 # In the order in which they come. Each ends when it is true of the last pod it is about.
 STEPS = ("detected", "fenced", "created", "victims_out", "bound", "running", "rendezvous")
 
-Moments = dict[str, float]  # step -> milliseconds since the strike
+Moments = dict[str, float]  # step -> milliseconds since the fault
 
 
 class Trace(msgspec.Struct):
@@ -37,24 +37,24 @@ class Trace(msgspec.Struct):
 
 
 class Incident(msgspec.Struct, frozen=True):
-    struck_at: float
-    nodes: Sequence[float]  # when each of the struck nodes was seen to be unwell, where it was
-    struck: Sequence[Trace]
+    failed_at: float
+    nodes: Sequence[float]  # when each of the failed nodes was seen to be unwell, where it was
+    failed: Sequence[Trace]
     replacements: Sequence[Trace]
     victims: Sequence[Trace] = ()
 
     def moments(self) -> Moments:
         """Steps that were not seen are left out."""
-        detected = _first((*self.nodes, *(trace.first_sign for trace in self.struck)))
+        detected = _first((*self.nodes, *(trace.first_sign for trace in self.failed)))
         ends = {
             "detected": detected,
-            "fenced": _last(trace.fenced for trace in self.struck),
+            "fenced": _last(trace.fenced for trace in self.failed),
             "created": _last(trace.added for trace in self.replacements),
             "victims_out": _last(trace.gone for trace in self.victims),
             "bound": _last(trace.bound for trace in self.replacements),
             "running": _last(trace.running for trace in self.replacements),
         }
-        return {step: (at - self.struck_at) * 1e3 for step, at in ends.items() if at is not None}
+        return {step: (at - self.failed_at) * 1e3 for step, at in ends.items() if at is not None}
 
 
 def _first(moments: Iterable[float | None]) -> float | None:
@@ -68,10 +68,10 @@ def _last(moments: Iterable[float | None]) -> float | None:
 RECORDED = ("detected", "decided", "victims_out", "seated", "running")  # steps of the cluster's own records
 
 
-def recorded(record: records.Incident, struck_at: float) -> Moments:
-    """The steps as the cluster itself has written them down; `struck_at` in seconds since 1970."""
+def recorded(record: records.Incident, failed_at: float) -> Moments:
+    """The steps as the cluster itself has written them down; `failed_at` in seconds since 1970."""
     ends = {step: record.at(step) for step in RECORDED}
-    return {step: (at - struck_at) * 1e3 for step, at in ends.items() if at is not None}
+    return {step: (at - failed_at) * 1e3 for step, at in ends.items() if at is not None}
 
 
 def total(moments: Moments) -> float:
@@ -85,7 +85,7 @@ def spread(values: Iterable[float]) -> dict[str, float]:
 
 
 def by_step(incidents: Sequence[Mapping[str, float]], steps: Sequence[str] = STEPS) -> dict[str, dict[str, float]]:
-    """For each step, when it was done since the strike, and `took_`: how long after the step before it."""
+    """For each step, when it was done since the fault, and `took_`: how long after the step before it."""
     found = {}
     for number, step in enumerate(steps):
         seen = [moments for moments in incidents if step in moments]

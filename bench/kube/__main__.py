@@ -73,7 +73,7 @@ def _compared(size: int, rounds: Sequence[measures.Round]) -> list[Result]:
     )
     with cluster(settings) as running:
         _say(f"{size} nodes in slices of {workload.PER_SLICE} are being made")
-        workload.furnish(running, size)
+        workload.create(running, size)
         return [asyncio.run(_measured(running, turn, size)) for turn in rounds]
 
 
@@ -108,7 +108,7 @@ async def _clean(running: Cluster) -> AsyncIterator[KubeClient]:
 def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
     """With Kubernetes' own leases, node controller and tolerations."""
     with cluster(Settings(scheduler=None, operators=())) as running:
-        workload.furnish(running, DYING_NODES)
+        workload.create(running, DYING_NODES)
         rows = [asyncio.run(_replaced(running, OURS, manner)) for manner in manners]
         if patient:
             rows.append(asyncio.run(_replaced(running, STOCK, "silence")))

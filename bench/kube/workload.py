@@ -39,7 +39,7 @@ def nodes(count: int) -> list[dict[str, Any]]:
     return [node(f"node-{number}", {SLICE: f"slice-{number // PER_SLICE}"}, offered) for number in range(count)]
 
 
-def furnish(cluster: Cluster, count: int) -> None:
+def create(cluster: Cluster, count: int) -> None:
     """What all contenders share and none of them changes: a namespace, two priorities, and nodes."""
     cluster.namespace(NAMESPACE)
     for name, value in ((LOW, 100), (HIGH, 1000)):

@@ -69,7 +69,7 @@ def judge() -> Iterator[InvariantChecker]:
 
 
 def test_a_swap_is_no_violation(judge: InvariantChecker) -> None:
-    judge.strike(["b"])
+    judge.fail(["b"])
     judge.pod(pod(1, "second", "b"), True, 1.0)
     judge.pod(pod(1, "third"), False, 2.0)
     assert judge.uneven(60.0) == []
@@ -79,7 +79,7 @@ def test_a_swap_is_no_violation(judge: InvariantChecker) -> None:
     assert judge.violations == []
 
 
-def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: InvariantChecker) -> None:
+def test_a_gang_without_a_failed_node_that_lost_a_member_is_partly_seated(judge: InvariantChecker) -> None:
     judge.pod(pod(1, "second", "b"), True, 1.0)
     assert judge.uneven(1.0 + IN_FLIGHT) == []
     assert judge.uneven(1.1 + IN_FLIGHT) == ["train"]
@@ -100,8 +100,8 @@ def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: Invariant
     assert not judge.violations
 
 
-def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: InvariantChecker) -> None:
-    judge.strike(["a", "b"])
+def test_of_those_on_failed_nodes_all_have_new_seats_or_none(judge: InvariantChecker) -> None:
+    judge.fail(["a", "b"])
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         judge.pod(pod(index, uid, node), True, 1.0)
     seated(judge, pod(0, "third", "c"), pod(1, "fourth"), at=2.0)
@@ -112,7 +112,7 @@ def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: InvariantCh
 
 def test_those_that_are_noticed_later_get_their_seats_later(judge: InvariantChecker) -> None:
     seated(judge, pod(2, "more", "b"), pod(3, "still more", "c"), at=0.0)
-    judge.strike(["a", "b", "c"])
+    judge.fail(["a", "b", "c"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
     judge.pod(pod(1, "second", "b"), True, 1.0)
     judge.pod(pod(0, "third", "d"), False, 2.0)
@@ -128,7 +128,7 @@ def test_those_that_are_noticed_later_get_their_seats_later(judge: InvariantChec
 
 
 def test_an_undetected_loss_takes_no_seat_away(judge: InvariantChecker) -> None:
-    judge.strike(["a", "b"])
+    judge.fail(["a", "b"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
     seated(judge, pod(0, "third", "c"), at=1.1)
     assert judge.uneven(9.0) == []
@@ -211,7 +211,7 @@ def test_members_that_are_repaired_start_when_they_have_their_own_seat(fresh: In
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         fresh.pod(pod(index, uid, node, revision=2 + index), False, 1.0)
         fresh.pod(pod(index, uid, node, running=True, revision=4 + index), False, 1.0)
-    fresh.strike(["b"])
+    fresh.fail(["b"])
     fresh.pod(pod(1, "second", "b", revision=6), True, 2.0)
     fresh.pod(pod(1, "third", "c", revision=7), False, 2.0)
     fresh.pod(pod(1, "third", "c", running=True, revision=8), False, 2.0)
@@ -237,8 +237,8 @@ def test_two_that_live_in_one_place_are_suspected(judge: InvariantChecker) -> No
         judge, 1.0, PodProcess(1, "1", "second"), PodProcess(2, "2", "third"), PodProcess(3, "3", "first")
     )
     assert suspicion == ("two_of_a_name", "default/train/1", "second", "third")
-    judge.convict(suspicion)
-    judge.convict(suspicion)
+    judge.report_violation(suspicion)
+    judge.report_violation(suspicion)
     assert judge.counts()["two_of_a_name"] == 1
 
 
@@ -288,7 +288,7 @@ def test_a_step_ends_with_the_last_pod_it_is_about() -> None:
     incident = Incident(
         10.0,
         [10.5],
-        struck=[trace(disrupted=10.4, leaving=10.6), trace(gone=10.7)],
+        failed=[trace(disrupted=10.4, leaving=10.6), trace(gone=10.7)],
         replacements=[trace(added=10.8, bound=11.0, running=11.2), trace(added=10.9, bound=11.0, running=11.1)],
         victims=[trace(gone=10.95)],
     )

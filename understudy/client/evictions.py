@@ -20,51 +20,51 @@ Defer = Callable[[Coroutine[Any, Any, None]], None]  # runs a write later, in th
 
 
 async def evict_pods(
-    cluster: Cluster, namespace: str, departures: Sequence[PodEviction], later: Defer | None = None
+    cluster: Cluster, namespace: str, evictions: Sequence[PodEviction], later: Defer | None = None
 ) -> None:
     """Tries all, then raises the first failure. Conditions that can wait are passed to `later` if it is given."""
-    calls = (_evict_or_delete(cluster, Ref(PODS, namespace, one.pod), one, later) for one in departures)
+    calls = (_evict_or_delete(cluster, Ref(PODS, namespace, one.pod), one, later) for one in evictions)
     for result in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result
 
 
-async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: PodEviction, later: Defer | None) -> None:
+async def _evict_or_delete(cluster: Cluster, ref: Ref, eviction: PodEviction, later: Defer | None) -> None:
     try:
-        if departure.excused:
-            await untrack_from_job(cluster, ref, departure)
-        if await _evict(cluster, ref, departure):
-            mark = _set_condition(cluster, ref, departure)
+        if eviction.excused:
+            await untrack_from_job(cluster, ref, eviction)
+        if await _evict(cluster, ref, eviction):
+            mark = _set_condition(cluster, ref, eviction)
             await mark if later is None else later(mark)
         else:
-            if departure.grace != 0 or not departure.excused:  # otherwise the pod is gone at once, with its condition
-                await _set_condition(cluster, ref, departure)
-            await cluster.delete(ref, grace=departure.grace, uid=departure.uid)
+            if eviction.grace != 0 or not eviction.excused:  # otherwise the pod is gone at once, with its condition
+                await _set_condition(cluster, ref, eviction)
+            await cluster.delete(ref, grace=eviction.grace, uid=eviction.uid)
     except Refused as error:
         if error.code not in _GONE:
             raise
 
 
-async def _evict(cluster: Cluster, ref: Ref, departure: PodEviction) -> bool:
+async def _evict(cluster: Cluster, ref: Ref, eviction: PodEviction) -> bool:
     """Pods on a lost node are only deleted: they cannot end gracefully, and no disruption budget may keep them."""
-    if departure.grace == 0:
+    if eviction.grace == 0:
         return False
     try:
-        await cluster.create(ref, _eviction(ref, departure), "eviction")
+        await cluster.create(ref, _eviction(ref, eviction), "eviction")
     except Refused:
         return False
     return True
 
 
-async def _set_condition(cluster: Cluster, ref: Ref, departure: PodEviction) -> None:
-    condition = dict(departure.condition)
-    await cluster.patch(ref, {"metadata": {"uid": departure.uid}, "status": {"conditions": [condition]}}, sub="status")
+async def _set_condition(cluster: Cluster, ref: Ref, eviction: PodEviction) -> None:
+    condition = dict(eviction.condition)
+    await cluster.patch(ref, {"metadata": {"uid": eviction.uid}, "status": {"conditions": [condition]}}, sub="status")
 
 
-def _eviction(ref: Ref, departure: PodEviction) -> dict[str, Any]:
-    options: dict[str, Any] = {"preconditions": {"uid": departure.uid}}
-    if departure.grace is not None:
-        options["gracePeriodSeconds"] = departure.grace
+def _eviction(ref: Ref, eviction: PodEviction) -> dict[str, Any]:
+    options: dict[str, Any] = {"preconditions": {"uid": eviction.uid}}
+    if eviction.grace is not None:
+        options["gracePeriodSeconds"] = eviction.grace
     return {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -94,15 +94,15 @@ class _Pod(msgspec.Struct, frozen=True):
 _decode_pod = msgspec.json.Decoder(_Pod).decode
 
 
-async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -> None:
+async def untrack_from_job(cluster: Cluster, ref: Ref, eviction: PodEviction) -> None:
     """Removes the finalizer by which the Job controller counts a pod, so that the Job does not count its deletion.
 
     A counted deletion would use up backoffLimit, and delay the replacement by ten seconds or more. A pod that has ended
     by itself keeps the finalizer: its result counts."""
-    version = departure.excused
+    version = eviction.excused
     for _ in range(UNTRACK_ATTEMPTS):
         metadata = {
-            "uid": departure.uid,
+            "uid": eviction.uid,
             "resourceVersion": version,
             "$deleteFromPrimitiveList/finalizers": [JOB_TRACKING_FINALIZER],
         }
@@ -113,6 +113,6 @@ async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -
             if error.code != HTTPStatus.CONFLICT:
                 raise
         found = _decode_pod(await cluster.get(ref))
-        if found.metadata.uid != departure.uid or found.status.phase in ENDED_PHASES:
+        if found.metadata.uid != eviction.uid or found.status.phase in ENDED_PHASES:
             return
         version = found.metadata.resource_version

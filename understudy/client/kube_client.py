@@ -102,28 +102,28 @@ class KubeClient:
             options["propagationPolicy"] = propagation
         await self.request("DELETE", _path(ref), options, repeatable=bool(uid))
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         """All or nothing if the server supports it; otherwise pod by pod, and the exception names the pods that were
         bound."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
-            await self.request("POST", path, {"seatings": seatings})
+            await self.request("POST", path, {"seatings": bindings})
         else:
             with self._errands.urgent():
-                await bind_pods(self, namespace, seatings)
+                await bind_pods(self, namespace, bindings)
 
     async def post_binding(self, ref: Ref, body: Any) -> None:
         """Safe to repeat: a binding names its pod by uid, and a pod is bound only once."""
         await self.request("POST", _path(ref, "binding"), body, repeatable=True)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
         """In one request if the server supports it."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
-            await self.request("POST", path, {"departures": departures})
+            await self.request("POST", path, {"departures": releases})
         else:
             with self._errands.urgent():
-                await evict_pods(self, namespace, departures, self._errands.add)
+                await evict_pods(self, namespace, releases, self._errands.add)
 
     async def settled(self) -> None:
         """Returns when no deferred write is left."""

@@ -34,10 +34,10 @@ class CountingClient(ClientWrapper):
     def _count(self, key: str, step: int) -> None:
         self.objects[key] = self.objects.get(key, 0) + step
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        await super().bind(namespace, seatings)
-        self.bound += len(seatings)
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
+        await super().bind(namespace, bindings)
+        self.bound += len(bindings)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await super().release(namespace, departures)
-        self.released += len(departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await super().release(namespace, releases)
+        self.released += len(releases)

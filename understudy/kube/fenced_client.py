@@ -37,11 +37,11 @@ class ClientWrapper:
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
         await self._cluster.delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        await self._cluster.bind(namespace, seatings)
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
+        await self._cluster.bind(namespace, bindings)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await self._cluster.release(namespace, departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await self._cluster.release(namespace, releases)
 
 
 class WriteNotAllowed(NotSent):
@@ -114,10 +114,10 @@ class FencedClient(ClientWrapper):
         with self._write():
             await super().delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         with self._write():
-            await super().bind(namespace, seatings)
+            await super().bind(namespace, bindings)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
         with self._write():
-            await super().release(namespace, departures)
+            await super().release(namespace, releases)

@@ -27,8 +27,8 @@ def test_news_that_come_late_are_told_in_their_place() -> None:
     recorded = RecordedProgress()
     recorded.printer.begin("a node dies")
     recorded.now = 101.0
-    recorded.printer.tell("the other one runs")
-    recorded.printer.tell("this one said that it saved", at=100.75)
+    recorded.printer.report("the other one runs")
+    recorded.printer.report("this one said that it saved", at=100.75)
     recorded.printer.print_reports()
     assert recorded.lines() == ["", "1. a node dies"]
     recorded.now = 101.0 + LATE
@@ -39,14 +39,14 @@ def test_news_that_come_late_are_told_in_their_place() -> None:
 def test_a_picture_comes_after_all_that_was_told() -> None:
     recorded = RecordedProgress()
     recorded.printer.begin("a node dies")
-    recorded.printer.tell("it is lost")
+    recorded.printer.report("it is lost")
     recorded.printer.draw(["r  | DEAD |"])
     assert recorded.lines()[2:] == ["    0.00 s  it is lost", "       r  | DEAD |"]
 
 
 def test_long_news_are_wrapped_under_their_beginning() -> None:
     recorded = RecordedProgress()
-    recorded.printer.tell("word " * 30)
+    recorded.printer.report("word " * 30)
     recorded.printer.print_reports(everything=True)
     first, second = recorded.lines()
     assert first.startswith("    0.00 s  word word")
@@ -67,7 +67,7 @@ def test_on_a_terminal_the_picture_of_the_moment_stands_below_what_is_told() -> 
     recorded.now = 100.25
     recorded.printer.show(["r  | DEAD |"])
     recorded.printer.show(["r  | DEAD |"])
-    recorded.printer.tell("it is lost")
+    recorded.printer.report("it is lost")
     recorded.printer.draw(["r  | DEAD |"])
     head, changing, told, stays, *rest = recorded.lines()[2:]
     assert head == f"    0.25 s  {NOTE}:"
@@ -82,7 +82,7 @@ def test_pictures_that_come_too_quickly_for_eyes_are_shown_one_after_the_other(m
     recorded = RecordedProgress(Terminal())
     for cell in ("a", "b", "c"):
         recorded.now += 0.01
-        recorded.printer.tell(f"{cell} runs")
+        recorded.printer.report(f"{cell} runs")
         recorded.printer.show([f"r  |{cell}|"])
     recorded.printer.print_reports()
     assert recorded.lines() == [f"    0.01 s  {NOTE}:", "       r  |a|"]
@@ -105,7 +105,7 @@ def test_a_file_gets_only_the_pictures_that_stay() -> None:
 def test_in_short_only_reports_are_told() -> None:
     recorded = RecordedProgress()
     recorded.printer.brief = True
-    recorded.printer.tell("this one runs")
-    recorded.printer.report("3 of 10")
+    recorded.printer.report("this one runs")
+    recorded.printer.report_always("3 of 10")
     recorded.printer.end()
     assert recorded.lines() == ["    0.00 s  3 of 10"]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from understudy.cli.queries.node_health import HealthJudge, cluster_time
+from understudy.cli.queries.node_health import NodeHealthReader, cluster_time
 from understudy.cli.queries.nodes import POOLS, NodeSummary, NodeUsage, first_label
 from understudy.cli.queries.objects import NodeState
 from understudy.control.view.node_health import DEFAULT_LIMITS
@@ -62,7 +62,7 @@ def node(**annotations: str) -> dict[str, Any]:
     ],
 )
 def test_a_node_is_judged_by_its_signs(document: dict[str, Any], silent: float, verdict: Verdict, why: str) -> None:
-    judge = HealthJudge({"a": lease("a", NOW - silent)}, NOW, DEFAULT_LIMITS)
+    judge = NodeHealthReader({"a": lease("a", NOW - silent)}, NOW, DEFAULT_LIMITS)
     health = judge.of(document).health
     assert health.verdict is verdict
     assert health.cause.startswith(why)
@@ -82,12 +82,12 @@ def test_the_labels_say_which_kind_of_capacity_a_node_is(
     limits = msgspec.structs.replace(DEFAULT_LIMITS, spot_labels=own)
     document = node()
     document["metadata"]["labels"] = labels
-    assert HealthJudge({}, NOW, limits).of(document).capacity is capacity
+    assert NodeHealthReader({}, NOW, limits).of(document).capacity is capacity
 
 
 def test_a_notice_tells_the_deadline_who_gave_it_and_why() -> None:
     document = node(notice=f"deadline={written(NOW + 25)},source=azure,cause=Preempt,at={written(NOW)}")
-    health = HealthJudge({"a": lease("a", NOW)}, NOW, DEFAULT_LIMITS).of(document).health
+    health = NodeHealthReader({"a": lease("a", NOW)}, NOW, DEFAULT_LIMITS).of(document).health
     assert (health.verdict, health.cause, health.deadline) == (Verdict.LEAVING, "notice (azure Preempt)", NOW + 25)
 
 

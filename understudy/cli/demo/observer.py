@@ -102,7 +102,7 @@ class ClusterObserver:
         before = self.state
         self.state = demo_state(self.snapshot(), {job: self._view.pods_of(job) for job in self._jobs})
         for line in state_changes(before, self.state):
-            self._printer.tell(line)
+            self._printer.report(line)
         self._printer.print_reports()
         self._printer.show(self.picture())
         for uid, process in self.state.processes.items():
@@ -127,7 +127,7 @@ class ClusterObserver:
                 moment, _, text = line.decode(errors="replace").partition(" ")
                 self.output[process.uid].append(text)
                 if not text.startswith(ROUTINE):
-                    self._printer.tell(f"{process.name} says: {text}", datetime.fromisoformat(moment).timestamp())
+                    self._printer.report(f"{process.name} says: {text}", datetime.fromisoformat(moment).timestamp())
                 self._changed.set()
 
     async def _follow_preemptions(self) -> None:
@@ -138,7 +138,7 @@ class ClusterObserver:
                 event = msgspec.json.decode(change.raw, type=Preempted)
                 self.preemptions.append(event)
                 subject = event.involved_object
-                self._printer.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
+                self._printer.report(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
                 self._changed.set()
 
     async def _follow_incidents(self) -> None:

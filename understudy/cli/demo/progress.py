@@ -31,7 +31,7 @@ class ProgressPrinter:
         self._paint = Painter.on(out)
         self._number = 0
         self._began = now()
-        self._queue: list[tuple[float, int, str]] = []  # a heap by the moment, then in the order of telling
+        self._queue: list[tuple[float, int, str]] = []  # a heap by the moment, then in the order of the reports
         self._reports = 0
         self._latest: list[str] = []  # picture
         self._pictures: deque[tuple[float, list[str]]] = deque()  # not shown yet
@@ -45,11 +45,11 @@ class ProgressPrinter:
         self._began = self._now()
         self._screen.put("", self._paint(f"{self._number}. {title}", "bold"))
 
-    def tell(self, news: str, at: float | None = None) -> None:
+    def report(self, news: str, at: float | None = None) -> None:
         if not self.brief:
-            self.report(news, at)
+            self.report_always(news, at)
 
-    def report(self, text: str, at: float | None = None) -> None:
+    def report_always(self, text: str, at: float | None = None) -> None:
         self._reports += 1
         heapq.heappush(self._queue, (self._now() if at is None else at, self._reports, text))
 

@@ -119,7 +119,7 @@ class HotSwapScenario:
     async def _fail_and_recover(self, node: str) -> None:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
         before = self.observer.state
-        self._printer.tell(f"{node} is killed, with the processes of its pods and without notice")
+        self._printer.report(f"{node} is killed, with the processes of its pods and without notice")
         await self._faults.fail(node)
         await self.observer.until(f"{node} is lost", lambda state: node in state.lost)
         recovery = await self._faults.wait_for_recovery(node, before)
@@ -134,7 +134,7 @@ class HotSwapScenario:
     def _report_running(self, job: str, at: float, started: int, *, stayed: int = 0, preempted: int = 0) -> None:
         counts = {"processes started": started, "stayed": stayed, "were preempted": preempted}
         words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        self._printer.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
+        self._printer.report(f"all of {job.rpartition('/')[2]} runs: {words}", at)
 
     async def _end_chapter(self) -> None:
         await self._printer.show_remaining()
@@ -207,7 +207,7 @@ class ExtraIncidents:
             turn += 1
             done = len(incidents) - first
             if done * REPORTS // more > (done - 1) * REPORTS // more:
-                self._printer.report(f"{done} of {more}: {self._summary(incidents[-1])}")
+                self._printer.report_always(f"{done} of {more}: {self._summary(incidents[-1])}")
         return incidents
 
     async def _restore(self) -> None:

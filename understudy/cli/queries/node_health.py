@@ -31,7 +31,7 @@ from understudy.ports import Refused
 Document = dict[str, Any]
 
 
-class HealthJudge(msgspec.Struct, frozen=True):
+class NodeHealthReader(msgspec.Struct, frozen=True):
     """Says how a node is, as the scheduler would."""
 
     leases: Mapping[str, Lease]
@@ -66,10 +66,10 @@ class HealthJudge(msgspec.Struct, frozen=True):
         return ""
 
 
-async def health_judge(client: KubeClient, leases: Mapping[str, Lease]) -> HealthJudge:
+async def node_health_reader(client: KubeClient, leases: Mapping[str, Lease]) -> NodeHealthReader:
     """By the settings that the scheduler of the cluster goes by, as far as they can be seen."""
     settings = (await settings_in_force(client, None)).settings
-    return HealthJudge(leases, cluster_time(list(leases.values()), time.time()), settings.health, settings.policy)
+    return NodeHealthReader(leases, cluster_time(list(leases.values()), time.time()), settings.health, settings.policy)
 
 
 def cluster_time(leases: Sequence[Lease], here: float) -> float:

@@ -13,7 +13,7 @@ from understudy.cli.queries.instances import natural_key
 from understudy.cli.queries.job_status import true_condition
 from understudy.cli.queries.lists import pods_on_nodes
 from understudy.cli.queries.names import check_node_name
-from understudy.cli.queries.node_health import HealthJudge, health_judge, node_leases
+from understudy.cli.queries.node_health import NodeHealthReader, node_health_reader, node_leases
 from understudy.cli.queries.node_states import list_documents
 from understudy.cli.queries.objects import NodeInfo, NodeState, PodInfo
 from understudy.cli.queries.roles import accelerators
@@ -113,17 +113,17 @@ async def node_summaries(client: KubeClient, names: Sequence[str] = ()) -> list[
     listed = asyncio.gather(list_documents(client, NODES), node_leases(client), pods_on_nodes(client, names))
     nodes, leases, pods = await listed
     usages = node_usages([msgspec.convert(node, NodeInfo) for node in nodes], pods)
-    judge = await health_judge(client, leases)
-    found = [_summary(node, usage, judge) for node, usage in zip(nodes, usages, strict=True)]
+    reader = await node_health_reader(client, leases)
+    found = [_summary(node, usage, reader) for node, usage in zip(nodes, usages, strict=True)]
     return sorted(found, key=lambda one: natural_key(one.usage.name))
 
 
-def _summary(document: Document, usage: NodeUsage, judge: HealthJudge) -> NodeSummary:
+def _summary(document: Document, usage: NodeUsage, reader: NodeHealthReader) -> NodeSummary:
     labels = document["metadata"].get("labels") or {}
     created = msgspec.convert(document, NodeInfo).metadata.creation_timestamp
     return NodeSummary(
         usage=usage,
-        state=judge.of(document),
+        state=reader.of(document),
         pool=first_label(labels, POOLS),
         slice=first_label(labels, SLICES),
         spare=labels.get(SPARE, ""),

@@ -51,18 +51,18 @@ def _control_of(job: JobObject) -> JobControl:
             f"{job.title} is queued by Kueue, which suspends and resumes it itself, and would undo this; "
             f"set spec.active of its Workload instead (`kubectl get workloads -n {job.namespace}` shows it)"
         )
-    lever = control_of(typed)
-    if not lever.pause:
+    control = control_of(typed)
+    if not control.pause:
         raise BadInput(
             f"{job.title} cannot be suspended: the {job.resource.kind} of {job.resource.group}/v1alpha1 has no field"
             f" for that; delete it, or submit it as {job.resource.group}/v2beta1"
         )
-    return lever
+    return control
 
 
-def _is_paused(document: Mapping[str, Any], lever: JobControl) -> bool:
+def _is_paused(document: Mapping[str, Any], control: JobControl) -> bool:
     value: Any = document
-    for field in lever.pause:
+    for field in control.pause:
         value = value.get(field) if isinstance(value, Mapping) else None
     return value is True
 

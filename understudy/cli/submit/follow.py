@@ -32,26 +32,26 @@ TICK = 1.0  # seconds after which a view on a terminal is drawn anew, since time
 class ProgressView(Protocol):
     ticks: bool
 
-    def tell(self, job: JobSummary, events: list[EventInfo], now: float) -> None: ...
+    def report(self, job: JobSummary, events: list[EventInfo], now: float) -> None: ...
 
 
 async def follow_job(session: Session, job: Ref, *, live: bool) -> int:
     """0 when it has succeeded, 1 when it has failed or is gone. With `live` a terminal gets a view, not lines."""
     watched = JobWatch(job)
     tasks = [asyncio.create_task(stream) for stream in watched.streams(session)]
-    teller: ProgressView = ProgressScreen() if live and repaints(sys.stdout) else ProgressLines(time.time())
+    view: ProgressView = ProgressScreen() if live and repaints(sys.stdout) else ProgressLines(time.time())
     try:
-        return await _until_over(watched, teller, tasks)
+        return await _until_over(watched, view, tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _until_over(watched: "JobWatch", teller: ProgressView, tasks: list[asyncio.Task[None]]) -> int:
+async def _until_over(watched: "JobWatch", view: ProgressView, tasks: list[asyncio.Task[None]]) -> int:
     while True:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(TICK if teller.ticks else None):
+            async with asyncio.timeout(TICK if view.ticks else None):
                 await watched.changed.wait()
                 await asyncio.sleep(SETTLE)
         watched.changed.clear()
@@ -64,7 +64,7 @@ async def _until_over(watched: "JobWatch", teller: ProgressView, tasks: list[asy
         if job is None:
             print(f"understudy: {watched.ref.resource.kind.lower()} {watched.ref.name} is gone", file=sys.stderr)
             return FAILED
-        teller.tell(job, watched.events(job), now)
+        view.report(job, watched.events(job), now)
         if job.finished:
             return 0 if job.status == SUCCEEDED else FAILED
 
@@ -133,14 +133,14 @@ class ProgressLines:
     def __init__(self, since: float) -> None:
         self._since = int(since)
         self._before: JobSummary | None = None
-        self._told: dict[str, int] = {}  # how often an event had happened when it was told
+        self._reported: dict[str, int] = {}  # how often an event had happened when it was reported
 
-    def tell(self, job: JobSummary, events: list[EventInfo], now: float) -> None:
+    def report(self, job: JobSummary, events: list[EventInfo], now: float) -> None:
         said = change_lines(self._before, job, now)
         for event in events:
             name = event.metadata.name
-            if event.at >= self._since and noteworthy(event) and self._told.get(name) != event.times:
-                self._told[name] = event.times
+            if event.at >= self._since and noteworthy(event) and self._reported.get(name) != event.times:
+                self._reported[name] = event.times
                 said.append(f"{event_object(event)}: {event.reason}: {' '.join(event.message.split())}")
         self._before = job
         for line in said:
@@ -155,7 +155,7 @@ class ProgressScreen:
     def __init__(self) -> None:
         self._screen = Screen(sys.stdout)
 
-    def tell(self, job: JobSummary, events: list[EventInfo], now: float) -> None:
+    def report(self, job: JobSummary, events: list[EventInfo], now: float) -> None:
         size = shutil.get_terminal_size()
         self._screen.show(frame_lines(job, events[-1] if events else None, now, (size.columns, size.lines)))
 

@@ -104,14 +104,14 @@ class ClusterWriter:
     ) -> None:
         """`notes` are annotations, by uid, that are written on the pods together with their node. `beside` are pods
         that have seats: if one of them has lost its seat meanwhile, nothing is bound."""
-        seatings = [PodBinding(pod.metadata.name, pod.metadata.uid, pod.spec.node_name) for pod in beside]
+        bindings = [PodBinding(pod.metadata.name, pod.metadata.uid, pod.spec.node_name) for pod in beside]
         for pod, node in seats:
             meta = pod.metadata
             own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}
-            seatings.append(PodBinding(meta.name, meta.uid, node, own))
+            bindings.append(PodBinding(meta.name, meta.uid, node, own))
         try:
             with self._recorder.urgent_write():
-                await self._cluster.bind(namespace, seatings)
+                await self._cluster.bind(namespace, bindings)
         except (Refused, Unreachable) as error:
             self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
             if isinstance(error, Unreachable):
@@ -123,17 +123,17 @@ class ClusterWriter:
         for pod in pods:
             self._expect(pod, shows_seat(pod.metadata.uid))
 
-    async def release(self, departures: Sequence[tuple[Pod, PodEviction]]) -> None:
+    async def release(self, releases: Sequence[tuple[Pod, PodEviction]]) -> None:
         """Writes on the pods of one gang why they are evicted, and deletes them."""
-        await self._fence(pod for pod, departure in departures if departure.grace == 0)
-        if departures:
+        await self._fence(pod for pod, eviction in releases if eviction.grace == 0)
+        if releases:
             try:
                 with self._recorder.urgent_write():
-                    await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+                    await self._cluster.release(releases[0][0].metadata.namespace, [each for _, each in releases])
             except Unreachable:
-                self._is_uncertain(pod for pod, _ in departures)
+                self._is_uncertain(pod for pod, _ in releases)
                 raise
-        for pod, _ in departures:
+        for pod, _ in releases:
             self._expect(pod, shows_deletion(pod.metadata.uid))
 
     def _is_uncertain(self, pods: Iterable[Pod]) -> None:

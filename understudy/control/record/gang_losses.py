@@ -17,16 +17,16 @@ from understudy.model.snapshot import Snapshot
 _LEADS_TO = {Swap: IncidentOutcome.SWAPPED, Shrink: IncidentOutcome.SHRUNK, Requeue: IncidentOutcome.REQUEUED}
 
 
-def lost_rooms(snapshot: Snapshot) -> dict[str, NodeInfo]:
-    rooms = ((name, snapshot.nodes[name]) for name in snapshot.unhealthy)
-    return {name: room for name, room in rooms if snapshot.is_lost(name)}
+def lost_nodes(snapshot: Snapshot) -> dict[str, NodeInfo]:
+    unhealthy = ((name, snapshot.nodes[name]) for name in snapshot.unhealthy)
+    return {name: node for name, node in unhealthy if snapshot.is_lost(name)}
 
 
 def losses(snapshot: Snapshot, lost: Mapping[str, NodeInfo]) -> dict[str, GangLoss]:
     """By gang, its seats on lost nodes."""
     hit: dict[str, list[tuple[str, str]]] = {}
-    for name, room in lost.items():
-        for seat in room.seats:
+    for name, node in lost.items():
+        for seat in node.seats:
             if not seat.leaving and is_ours(snapshot.gangs[seat.gang]):
                 hit.setdefault(seat.gang, []).append((name, seat.member.name))
     return {gang: _loss(snapshot, seats, "lost") for gang, seats in sorted(hit.items())}

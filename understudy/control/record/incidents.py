@@ -13,7 +13,7 @@ from understudy.control.record.gang_losses import (
     decisions,
     has_pods_on,
     losses,
-    lost_rooms,
+    lost_nodes,
     planned_losses,
 )
 from understudy.control.record.incident_records import IncidentRecords, IncidentStore
@@ -124,10 +124,10 @@ class IncidentTracker:
 
     def see(self, snapshot: Snapshot, now: float) -> None:
         """Called with the snapshot, before a plan is made."""
-        rooms = lost_rooms(snapshot)
-        self._lost_nodes = rooms.keys()
+        lost = lost_nodes(snapshot)
+        self._lost_nodes = lost.keys()
         self._deadlines = deadlines(snapshot, self._deadlines)
-        for gang, loss in losses(snapshot, rooms).items():
+        for gang, loss in losses(snapshot, lost).items():
             self._lost(snapshot, gang, self._with_deadline(loss, now), now)
         for key in list(self._tracked):
             self._look(key, snapshot, now)

@@ -129,7 +129,7 @@ async def _rewrite_hosts_files(names: PodNames) -> None:
     """Writes the names that could not be written while the disk was full."""
     while True:
         await asyncio.sleep(_PAUSE)
-        names.mend()
+        names.restore()
 
 
 async def _register(registry: NodeRegistry) -> None:

@@ -105,7 +105,7 @@ class Component:
         if self._leaving.is_set():  # stopped while the process was being started
             self._signal(signal.SIGTERM)
         code = await self._process.wait()
-        return _Ending(how_it_ended(code), self._last_words(code))
+        return _Ending(how_it_ended(code), self._last_log_lines(code))
 
     async def _start(self) -> asyncio.subprocess.Process:
         """In a session of its own, so that Ctrl-C reaches the supervisor alone."""
@@ -131,7 +131,7 @@ class Component:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
-    def _last_words(self, code: int) -> str:
+    def _last_log_lines(self, code: int) -> str:
         """The last log line of a process that exited by itself; a killed one had no time to write one."""
         lines = last_lines(self._site.folder, self.name, 1) if code > 0 else []
         return f" (it said: {lines[0].strip()})" if lines else ""

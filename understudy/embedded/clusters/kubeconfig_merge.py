@@ -51,7 +51,7 @@ def merge_kubeconfig(source: Path, target: Path) -> str:
 
 def _joined(theirs: Any, ours: list[dict[str, Any]], place: str) -> list[Any]:
     if not isinstance(theirs, list):
-        raise CannotMerge(f"{place}: expected a list; mend the file first")
+        raise CannotMerge(f"{place}: expected a list; correct the file first")
     names = {entry["name"] for entry in ours}
     return [entry for entry in theirs if not (isinstance(entry, dict) and entry.get("name") in names)] + ours
 
@@ -64,7 +64,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CannotMerge(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if document is not None and not isinstance(document, dict):
-        raise CannotMerge(f"{path}: not a kubeconfig; mend the file first")
+        raise CannotMerge(f"{path}: not a kubeconfig; correct the file first")
     return document or {}
 
 

@@ -17,7 +17,7 @@ _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 
 class BadPool(Exception):
-    """One field of one pool is wrong; the message says how to mend it."""
+    """One field of one pool is wrong; the message says how to correct it."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")

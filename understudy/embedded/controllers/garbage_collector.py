@@ -117,9 +117,9 @@ class GarbageCollector:
         if ORPHAN in entry.meta.finalizers:
             for dependent in dependents:
                 await self._unlink(dependent, frozenset({entry.uid}))
-            await self._let_go(entry, ORPHAN)
+            await self._remove_finalizer(entry, ORPHAN)
         elif FOREGROUND in entry.meta.finalizers and not any(_blocks(each, entry.uid) for each in dependents):
-            await self._let_go(entry, FOREGROUND)
+            await self._remove_finalizer(entry, FOREGROUND)
 
     async def _consider(self, entry: GraphEntry) -> None:
         states = [(owner, await self._owner_state(entry, owner)) for owner in entry.owners]
@@ -168,7 +168,7 @@ class GarbageCollector:
         }
         await self._patch(entry, change)
 
-    async def _let_go(self, entry: GraphEntry, finalizer: str) -> None:
+    async def _remove_finalizer(self, entry: GraphEntry, finalizer: str) -> None:
         await self._patch(entry, finalizer_removal(entry.uid, entry.meta.finalizers, finalizer))
 
     async def _patch(self, entry: GraphEntry, patch: object) -> None:

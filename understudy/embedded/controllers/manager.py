@@ -73,16 +73,16 @@ def run(folder: ClusterFolder) -> None:
 
 
 async def _until_told_to_end(folder: ClusterFolder) -> None:
-    told = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stopped.set)
     clock = SystemClock()
     async with connect(folder.kubeconfig_of(_ROLE)) as api, SharedCluster(api, clock) as cluster:
         settings = loop_settings(folder.read_settings().loop, EMBEDDED_DEFAULTS)
         parts = ControlContext(cluster, clock, folder, partial(api.request, "PUT"), settings)
         work = asyncio.create_task(control(parts))
-        ended = asyncio.create_task(told.wait())
+        ended = asyncio.create_task(stopped.wait())
         await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)
         for task in (work, ended):
             task.cancel()
@@ -109,13 +109,13 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
     collector = GarbageCollector(graph, cluster, clock)
     emptier = NamespaceLifecycleController(graph, cluster, clock, parts.replace)
 
-    def look_after(controller: JobController) -> Awaitable[None]:
+    def run_job_controller(controller: JobController) -> Awaitable[None]:
         writer = ChildWriter(cluster, clock, aggregator, random.Random())
         return run_controller(JobKindController(controller, writer, clock), cluster)
 
     yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
     for controller in (*CONTROLLERS, *WORKLOADS):
-        yield controller.resource.kind, partial(look_after, controller)
+        yield controller.resource.kind, partial(run_job_controller, controller)
     yield "events", recorder.run
     yield "event expiry", lambda: expire_events(cluster, clock)
     yield "object graph", graph.run

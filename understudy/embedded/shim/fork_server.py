@@ -62,7 +62,7 @@ class ForkServer:
                 case messages.ExecOrder() as order:
                     self._enter(order, files)
                 case messages.NodeOrder() as order:
-                    self._embody(order, files)
+                    self._become_node(order, files)
 
     def _beat(self) -> None:
         """Returns when there is an order; sends heartbeats and forks idle shims meanwhile."""
@@ -83,7 +83,7 @@ class ForkServer:
             elif self._reserve.is_short:
                 self._reserve.add(self._keep)
 
-    def _embody(self, order: messages.NodeOrder, files: list[int]) -> None:
+    def _become_node(self, order: messages.NodeOrder, files: list[int]) -> None:
         record = Path(order.record)
         pid = self._fork(lambda: self._live(record, files[0], order.reserve), record.with_suffix(".fault"))
         for file in files:

@@ -47,10 +47,10 @@ class TestHostsFile:
         assert file.is_stale
         assert path.read_text() == "127.0.0.1 localhost\n127.64.0.1 a\n", "no half of a line"
         room.bytes = 10
-        file.mend()
+        file.restore()
         assert path.read_text() == "127.0.0.1 localhost\n127.64.0.2 b\n", "as far as there is room"
         room.bytes = None
-        file.mend()
+        file.restore()
         assert entries(path) == ["127.0.0.1 localhost", "127.64.0.2 b", "127.64.0.3 c"]
         file.put("d", "127.64.0.4 d")
         assert entries(path)[-1] == "127.64.0.4 d"

@@ -31,7 +31,7 @@ class HostsFile:
             raise
 
     def put(self, key: str, line: str) -> None:
-        """A line that cannot be written to a full disk is written later, by `mend`."""
+        """A line that cannot be written to a full disk is written later, by `restore`."""
         if self._lines.get(key) == line:
             return
         self.drop(key)
@@ -55,9 +55,9 @@ class HostsFile:
         os.pwrite(self._file, b"#", self._places.pop(key))
         self._waste += len(line) + 1
         if self._waste > max(_TOLERATED_WASTE, self._size // 2):
-            self.mend()
+            self.restore()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Rewrites a stale file; to be called again until there is room on the disk."""
         if self._is_stale or self._waste:
             with contextlib.suppress(OSError):

@@ -119,11 +119,11 @@ class PodNames:
             for _, file in self._all_files():
                 file.drop(_service_key(service, pod))
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Rewrites files whose lines could not be written before."""
         for _, file in self._all_files():
             if file.is_stale:
-                file.mend()
+                file.restore()
 
     def resolve(self, name: str, namespace: str) -> str | None:
         """The address of a name within a namespace, for containers without private mounts."""

@@ -28,12 +28,12 @@ def signal_shim_tree(shim: ProcessWatch, number: signal.Signals) -> bool:
     """
     if not shim.signal(signal.SIGSTOP):
         return False
-    struck: set[int] = set()
-    while new := linux.descendants(shim.pid) - struck:
+    signalled: set[int] = set()
+    while new := linux.descendants(shim.pid) - signalled:
         for pid in new:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-        struck |= new
+        signalled |= new
     shim.signal(number)
     return True
 

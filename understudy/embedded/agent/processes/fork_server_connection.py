@@ -67,7 +67,7 @@ class ForkServerConnection:
 
     def connect(self, connection: socket.socket) -> None:
         """Replaces a connection without an answer; waiting orders keep waiting."""
-        self._hang_up()
+        self._close()
         connection.setblocking(False)
         self._socket = connection
         asyncio.get_running_loop().add_reader(connection, self.read)
@@ -95,12 +95,12 @@ class ForkServerConnection:
 
     def close(self, why: str) -> None:
         """`why` is the problem that the results of running commands report."""
-        self._hang_up()
+        self._close()
         self._drop_orders()
         for session in list(self._exec_processes):
             self._left(session, ExecResult(1, why))
 
-    def _hang_up(self) -> None:
+    def _close(self) -> None:
         if self._socket is not None:
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._socket)

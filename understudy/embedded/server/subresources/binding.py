@@ -38,10 +38,10 @@ class Binding(msgspec.Struct, frozen=True):
     metadata: _Pod = _Pod()
 
 
-class Seatings(msgspec.Struct, frozen=True):
+class PodBindings(msgspec.Struct, frozen=True):
     """The body of POST seatings."""
 
-    seatings: list[PodBinding]
+    bindings: list[PodBinding] = msgspec.field(name="seatings")
 
 
 class _SeatedMeta(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,7 +66,7 @@ class _SeatedPod(msgspec.Struct, frozen=True):
 
 
 _binding = msgspec.json.Decoder(Binding).decode
-_seatings = msgspec.json.Decoder(Seatings).decode
+_bindings = msgspec.json.Decoder(PodBindings).decode
 _seated_pod = msgspec.json.Decoder(_SeatedPod).decode
 
 
@@ -74,69 +74,69 @@ async def bind_pod(state: ServerState, request: Request, target: Target) -> Resp
     given = read_as(_binding, await read_json(request), "Binding")
     if not given.target.name:
         raise bad_request("target.name: Required value")
-    seating = PodBinding(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
+    binding = PodBinding(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
     if given.metadata.name not in ("", target.name):
         raise bad_request("name in URL does not match name in Binding object")
-    write = _bind(state, target.namespace, seating)
+    write = _bind(state, target.namespace, binding)
     if write is not None and not request.dry_run:
         await state.store.submit([write])
     return success(code=201)
 
 
 async def bind_gang(state: ServerState, request: Request, namespace: str) -> Response:
-    given = read_as(_seatings, await read_json(request), "list of seatings").seatings
+    given = read_as(_bindings, await read_json(request), "list of seatings").bindings
     if not 0 < len(given) <= _MOST_SEATS:
         raise bad_request(f"seatings: give between 1 and {_MOST_SEATS} of them")
-    if len({seating.pod for seating in given}) < len(given):
+    if len({binding.pod for binding in given}) < len(given):
         raise bad_request("seatings: a pod stands there twice")
-    for seating in given:
-        if state.store.newest(Key(PODS.key, namespace, seating.pod)) is None:
-            raise conflict(PODS.plural, "", seating.pod, "the pod is gone")
-    writes = [write for seating in given if (write := _bind(state, namespace, seating, repeatable=True)) is not None]
+    for binding in given:
+        if state.store.newest(Key(PODS.key, namespace, binding.pod)) is None:
+            raise conflict(PODS.plural, "", binding.pod, "the pod is gone")
+    writes = [write for binding in given if (write := _bind(state, namespace, binding, repeatable=True)) is not None]
     if writes and not request.dry_run:
         await state.store.submit(writes)
     return success(code=201)
 
 
-def _bind(state: ServerState, namespace: str, seating: PodBinding, *, repeatable: bool = False) -> Put | None:
+def _bind(state: ServerState, namespace: str, binding: PodBinding, *, repeatable: bool = False) -> Put | None:
     """None for a pod that is bound to this node already, if `repeatable`: the request for a gang names the members that
     keep their seats, and is repeated when its response was lost. A second single binding is refused, as in
     Kubernetes."""
-    key = Key(PODS.key, namespace, seating.pod)
+    key = Key(PODS.key, namespace, binding.pod)
     record = state.store.newest(key)
     if record is None:
-        raise not_found(PODS.plural, "", seating.pod)
-    if repeatable and _is_seated(_seated_pod(record.body), seating):
+        raise not_found(PODS.plural, "", binding.pod)
+    if repeatable and _is_seated(_seated_pod(record.body), binding):
         return None
     pod = state.served(PODS).form.load(record.body)
     assert isinstance(pod, Pod)
-    if why := binding_conflict(pod, seating):
-        raise conflict(f"{PODS.plural}/binding", "", seating.pod, why)
-    pod.spec.node_name = seating.node
-    if seating.annotations:
-        pod.metadata.annotations = {**(pod.metadata.annotations or {}), **seating.annotations}
+    if why := binding_conflict(pod, binding):
+        raise conflict(f"{PODS.plural}/binding", "", binding.pod, why)
+    pod.spec.node_name = binding.node
+    if binding.annotations:
+        pod.metadata.annotations = {**(pod.metadata.annotations or {}), **binding.annotations}
     pod.status.conditions = _with_scheduled_condition(pod, state.timestamp())
     pod.status.nominated_node_name = UNSET  # the nomination ends with the binding
     return put(key, pod)
 
 
-def _is_seated(pod: _SeatedPod, seating: PodBinding) -> bool:
+def _is_seated(pod: _SeatedPod, binding: PodBinding) -> bool:
     """Whether the pod has this seat and may keep it. A pod that has succeeded needs no seat any more."""
-    same = not seating.uid or pod.metadata.uid == seating.uid
+    same = not binding.uid or pod.metadata.uid == binding.uid
     stays = not pod.metadata.deletion_timestamp and pod.status.phase != "Failed"
-    return same and stays and pod.spec.node_name == seating.node
+    return same and stays and pod.spec.node_name == binding.node
 
 
-def binding_conflict(pod: Pod, seating: PodBinding) -> str:
+def binding_conflict(pod: Pod, binding: PodBinding) -> str:
     """Why the pod cannot be bound; '' where it can."""
-    if seating.uid and pod.metadata.uid != seating.uid:
-        return f"Precondition failed: UID in precondition: {seating.uid}, UID in object meta: {pod.metadata.uid}"
+    if binding.uid and pod.metadata.uid != binding.uid:
+        return f"Precondition failed: UID in precondition: {binding.uid}, UID in object meta: {pod.metadata.uid}"
     if pod.metadata.deletion_timestamp is not UNSET:
-        return f"pod {seating.pod} is being deleted, cannot be assigned to a host"
+        return f"pod {binding.pod} is being deleted, cannot be assigned to a host"
     if pod.spec.node_name:
-        return f'pod {seating.pod} is already assigned to node "{pod.spec.node_name}"'
+        return f'pod {binding.pod} is already assigned to node "{pod.spec.node_name}"'
     if pod.spec.scheduling_gates:
-        return f"pod {seating.pod} has non-empty .spec.schedulingGates"
+        return f"pod {binding.pod} has non-empty .spec.schedulingGates"
     return ""
 
 

@@ -21,20 +21,20 @@ from understudy.ports import PodEviction
 _MOST = 10_000
 
 
-class Departures(msgspec.Struct, frozen=True):
+class PodReleases(msgspec.Struct, frozen=True):
     """The body of POST departures."""
 
-    departures: list[PodEviction]
+    releases: list[PodEviction] = msgspec.field(name="departures")
 
 
-_departures = msgspec.json.Decoder(Departures).decode
+_releases = msgspec.json.Decoder(PodReleases).decode
 
 
 async def delete_pods(state: ServerState, request: Request, namespace: str) -> Response:
-    given = read_as(_departures, await read_json(request), "list of departures").departures
+    given = read_as(_releases, await read_json(request), "list of departures").releases
     if not 0 < len(given) <= _MOST:
         raise bad_request(f"departures: give between 1 and {_MOST} of them")
-    if len({departure.pod for departure in given}) < len(given):
+    if len({release.pod for release in given}) < len(given):
         raise bad_request("departures: a pod stands there twice")
     writes = list(_writes(state, namespace, given))
     if writes and not request.dry_run:
@@ -43,27 +43,27 @@ async def delete_pods(state: ServerState, request: Request, namespace: str) -> R
 
 
 def _writes(state: ServerState, namespace: str, given: Sequence[PodEviction]) -> Iterator[Write]:
-    for departure in given:
-        record = state.store.newest(Key(PODS.key, namespace, departure.pod))
+    for release in given:
+        record = state.store.newest(Key(PODS.key, namespace, release.pod))
         if record is not None:
-            yield from _write(state, record, departure)
+            yield from _write(state, record, release)
 
 
-def _write(state: ServerState, record: Record, departure: PodEviction) -> Iterator[Write]:
+def _write(state: ServerState, record: Record, release: PodEviction) -> Iterator[Write]:
     """None where another pod has that name now."""
-    options = DeleteOptions(grace_period_seconds=departure.grace)
+    options = DeleteOptions(grace_period_seconds=release.grace)
     pod = mark_for_deletion(state.served(PODS), record, options, state.now())
     assert isinstance(pod, Pod)
-    if pod.metadata.uid != departure.uid:
+    if pod.metadata.uid != release.uid:
         return
-    condition = _condition(departure)
+    condition = _condition(release)
     others = [one for one in pod.status.conditions or () if one.type != condition.type]
     pod.status.conditions = [*others, condition]
     yield remove_as(record, pod) if is_finished(pod) else put(record.key, pod)
 
 
-def _condition(departure: PodEviction) -> PodCondition:
+def _condition(release: PodEviction) -> PodCondition:
     try:
-        return msgspec.convert(departure.condition, PodCondition)
+        return msgspec.convert(release.condition, PodCondition)
     except msgspec.ValidationError as wrong:
-        raise bad_request(f"departures: condition of pod {departure.pod}: {wrong}") from None
+        raise bad_request(f"departures: condition of pod {release.pod}: {wrong}") from None

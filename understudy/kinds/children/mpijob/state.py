@@ -121,12 +121,12 @@ def fatal_worker(job: MPIJobModel, state: MPIJobState) -> PartialPod | None:
         failed = over and worker.metadata.uid not in spared
         if failed and (job.version == SECOND or worker.status.reason == "Evicted"):
             return worker
-        if job.version == FIRST and _keeps_dying(job, worker):
+        if job.version == FIRST and _crash_loops(job, worker):
             return worker
     return None
 
 
-def _keeps_dying(job: MPIJobModel, worker: PartialPod) -> bool:
+def _crash_loops(job: MPIJobModel, worker: PartialPod) -> bool:
     """Workers of the first version are restarted where they are, and the launcher that enters them cannot tell why."""
     limit = max(job.policy.backoff_limit or 0, DEFAULT_BACKOFF_LIMIT)
     return any(container.restart_count > limit for container in worker.containers)
