@@ -117,7 +117,8 @@ def add_cluster_name(parser: argparse._ActionsContainer) -> None:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Without defaults: the root parser has them, and a flag that came before the verb keeps its value."""
+    """Adds the flags that choose a cluster, without defaults: the root parser has them, and a flag that came before the
+    verb keeps its value."""
     add = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS).add_argument
     add("-n", "--namespace", metavar="NAME", help="namespace (default: the context's, else default)")
     add("--cluster", metavar="NAME", help="an embedded cluster of this machine, as `understudy status` lists them")
@@ -128,7 +129,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_service_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """For a verb that runs as a service, which has no use for a namespace."""
+    """Adds the flags that choose a cluster to a verb that runs as a service, which has no use for a namespace."""
     add = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS).add_argument
     add("--cluster", metavar="NAME", help="an embedded cluster of this machine")
     add("--context", metavar="NAME", help="a context of the kubeconfig")

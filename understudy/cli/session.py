@@ -82,7 +82,8 @@ def client_config(options: argparse.Namespace) -> Config:
 
 
 def service_config(options: argparse.Namespace) -> Config:
-    """For a verb that runs as a service: in a pod its own cluster goes first, unless the options name another."""
+    """The config for a verb that runs as a service: in a pod its own cluster goes first, unless the options name
+    another."""
     if options.kubeconfig or options.context or options.cluster or not Config.is_in_cluster():
         return client_config(options)
     try:

@@ -1,4 +1,4 @@
-"""Nodes and their leases: what a node offers, whom it repels, and the signs of its health."""
+"""Nodes and their leases: what a node offers, the taints that keep pods off it, and the signs of its health."""
 
 from collections.abc import Mapping
 

@@ -54,7 +54,7 @@ def read(path: str) -> ClusterFile:
 
 
 def _check_pools(path: str, pools: object) -> None:
-    """What would be said less clearly, or with the field unnamed, once values become typed."""
+    """Refuses unknown keys of pools by the name of the field, before conversion to structs gives less clear errors."""
     for index, pool in enumerate(pools if isinstance(pools, list) else []):
         if not isinstance(pool, dict):
             raise BadInput(f"{path}: pools[{index}]: expected a mapping with a name, such as {{name: node, count: 3}}")

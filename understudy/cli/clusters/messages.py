@@ -1,4 +1,4 @@
-"""What `understudy up` prints: how to reach the cluster, and what it still lacks."""
+"""What `understudy up` prints: how to reach the cluster, and what the cluster still lacks."""
 
 import enum
 import ipaddress
@@ -20,7 +20,7 @@ def cluster_title(settings: ClusterSettings) -> str:
 
 
 def name_flag(settings: ClusterSettings) -> str:
-    """What a command about this cluster needs to have behind its verb."""
+    """The --name flag that commands about this cluster need; empty for the default cluster."""
     return "" if settings.name == DEFAULT_NAME else f" --name {settings.name}"
 
 
@@ -54,9 +54,9 @@ MOST_NODES = 10  # told one by one
 
 
 class StartVerdict(enum.Enum):
-    UP = "it answers, and what it lacks may come or be mended while it runs"
-    ABSENT = "it does not answer; what runs goes on, and it is tried again"
-    STOP = "it never worked and runs nothing, so stopping it loses nothing"
+    UP = "the API answers; what is still missing may come, or be corrected, while the cluster runs"
+    ABSENT = "the API does not answer; the processes go on, and the supervisor tries again"
+    STOP = "the cluster never worked and runs nothing, so stopping it loses nothing"
 
 
 def judge_start(found: Readiness, *, may_be_stopped: bool) -> StartVerdict:
@@ -71,7 +71,7 @@ def _works(found: Readiness) -> bool:
 
 
 def start_warnings(found: Readiness, settings: ClusterSettings) -> Iterator[str]:
-    """What it lacks, why, and how that is mended."""
+    """Warnings about nodes that are not ready and objects that are missing, with the reason and the fix."""
     down, known = len(found.failed) + len(found.waiting), len(settings.nodes)
     if down:
         yield f"warning: {down} of {known} node{'s' * (known != 1)} {'is' if down == 1 else 'are'} not ready"

@@ -142,7 +142,7 @@ def _make_folder(folder: ClusterFolder) -> None:
 
 
 def _already_up(folder: ClusterFolder, wanted: RequestedSettings, wait: float) -> int:
-    """Its supervisor runs. It may be another `understudy up` that has just begun."""
+    """Handles a cluster whose supervisor runs. Another `understudy up` may just have begun to start it."""
     running = read_settings(folder)
     if running is None:
         raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it")
@@ -220,7 +220,7 @@ async def _in_this_process(bringing: ClusterStart) -> int:
 
 
 def _code(ready: "asyncio.Task[int]") -> int:
-    """That its readiness could not be found out is no reason to stop it."""
+    """The exit code of a readiness check. A check that could not be made is no reason to stop the cluster."""
     if (problem := ready.exception()) is not None:
         _warn(f"whether it is ready cannot be told: {problem!r}")
         return 0
@@ -243,7 +243,8 @@ async def _until_it_is_up(bringing: ClusterStart) -> int:
 
 
 def start_supervisor(folder: ClusterFolder) -> "subprocess.Popen[bytes]":
-    """In the background, for a cluster that is prepared. It outlives this process unless it is stopped."""
+    """Starts the supervisor of a prepared cluster in the background. The supervisor outlives this process unless it is
+    stopped."""
     log = open_log(folder, SUPERVISOR)
     try:
         supervisor = subprocess.Popen(

@@ -49,7 +49,7 @@ class TemporaryCluster:
         return len(settings.nodes)
 
     def discard(self, *, but_logs: bool = False) -> None:
-        """Processes and files; of a cluster that was not what it should be, its logs may be worth keeping."""
+        """Ends the processes and removes the files. With `but_logs`, the logs stay for a look at what went wrong."""
         with _signals_blocked():
             if self._supervisor is not None:
                 self._supervisor.terminate()  # it may not have come to say yet that it is the one to be asked

@@ -14,7 +14,7 @@ HIGH_PRIORITY_JOB, LOW_PRIORITY_JOB = "JobSet/default/high-priority", "JobSet/de
 
 
 def objects(*names: str) -> list[Document]:
-    """Those in the files of these names."""
+    """The objects in the files of these names."""
     return documents.read([str(examples_folder() / "hot-swap" / f"{name}.yaml") for name in names])
 
 

@@ -120,7 +120,7 @@ class ClusterObserver:
         return ", ".join(filter(None, [self._unreadable, *sorted(words)])) or "there is no pod"
 
     async def _listen(self, process: DemoProcess) -> None:
-        """To what a process prints, until it has nothing more to say."""
+        """Follows what a process prints until its log ends."""
         path = Ref(PODS, process.namespace, process.pod).path("log") + "?follow=true&timestamps=true"
         with contextlib.suppress(Refused, Unreachable):
             async for line in split_lines(self._client.stream(path)):

@@ -18,11 +18,12 @@ _MARGIN = " " * 7  # of pictures
 
 
 class ProgressPrinter:
-    """Reports are printed in the order of their times, so a moment after they are added.
+    """Prints reports in the order of their times. A report may come late, so each is printed a moment after it was
+    added.
 
-    On a terminal a picture of every change stands below it all, with the moment of the change. Most swaps are over
-    before a person could see them, so pictures are shown at a readable pace while the cluster goes on
-    meanwhile. At the end of a chapter a picture stays: a terminal has kept in the end what a file gets.
+    On a terminal, the last picture of the cluster stands below all reports, with the time of its change. Most swaps are
+    over before a person could see them. So each picture is shown for at least PACE seconds, while the cluster goes on.
+    The picture at the end of a chapter stays. So a terminal shows in the end the same lines as a file.
     """
 
     def __init__(self, out: TextIO, now: Callable[[], float]) -> None:
@@ -64,7 +65,7 @@ class ProgressPrinter:
             self._screen.put(moment + wrapped[0].lstrip(), *wrapped[1:])
 
     def show(self, picture: Sequence[str]) -> None:
-        """As it is now; the next one takes its place."""
+        """Shows the current picture on a terminal; the next picture replaces it."""
         if self._screen.live and list(picture) != self._latest:
             self._latest = list(picture)
             self._pictures.append((self._now(), self._latest))
@@ -72,7 +73,7 @@ class ProgressPrinter:
             self._show_next()
 
     async def show_remaining(self) -> None:
-        """Shows what has not been seen yet, each for its while."""
+        """Shows the pictures that have not been shown yet, each for PACE seconds."""
         while self._pictures:
             await asyncio.sleep(PACE)
             self._show_next()
@@ -99,7 +100,7 @@ class ProgressPrinter:
         self._screen.show([self._painted(line[:columns]) for line in below][-lines:])
 
     def _moment(self, at: float) -> str:
-        """In seconds from the beginning of the chapter."""
+        """The time in seconds since the chapter began."""
         return f"{at - self._began:8.2f} s  "
 
     def _painted(self, line: str) -> str:

@@ -144,6 +144,6 @@ def _compared(median: float) -> str:
 
 
 def _roughly(ratio: float) -> str:
-    """In two figures: 1,100."""
+    """The number rounded to two digits: 1,100."""
     digits = len(str(int(ratio)))
     return f"{round(ratio, 2 - digits):,.0f}"

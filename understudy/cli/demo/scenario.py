@@ -27,9 +27,10 @@ _RESUMED = re.compile(r"goes on from step (\d+)")
 
 
 async def run_scenario(folder: ClusterFolder, out: TextIO, incidents: int = SCENARIO_INCIDENTS) -> list[Incident]:
-    """Plays the scenario on an empty cluster, and after it more node failures until there are so many incidents.
+    """Runs the scenario on an empty cluster, then makes more nodes fail until the cluster has recorded `incidents`
+    incidents.
 
-    Returns what the cluster recorded of them. Raises DemoFailed.
+    Returns the incidents that the cluster recorded. Raises DemoFailed.
     """
     printer = ProgressPrinter(out, time.time)
     async with connect(folder.kubeconfig) as client:
@@ -169,7 +170,7 @@ def _same_processes(before: DemoState, after: DemoState, job: str) -> bool:
 async def _run_beside(
     background: Coroutine[Any, Any, None], work: Coroutine[Any, Any, list[Incident]]
 ) -> list[Incident]:
-    """What the work gives, or what went wrong in the background meanwhile."""
+    """The result of `work`. An error of `background` ends the work and is raised."""
     following, playing = asyncio.create_task(background), asyncio.create_task(work)
     try:
         await asyncio.wait([following, playing], return_when=asyncio.FIRST_COMPLETED)
@@ -194,7 +195,7 @@ class ExtraIncidents:
         self._printer = printer
 
     async def play(self, count: int) -> list[Incident]:
-        """Until there were so many incidents, those of the story among them: what is on record of all of them."""
+        """Makes nodes fail until the cluster has `count` incidents with those of the story. Returns all of them."""
         incidents = await self._faults.wait_for_incidents(0)
         first, more = len(incidents), count - len(incidents)
         self._printer.begin(f"{more} more incident{'s' * (more != 1)}")

@@ -109,7 +109,7 @@ async def _namespaces(client: KubeClient) -> tuple[NamespaceInfo, ...]:
 
 
 def _settings(client: KubeClient, path: str | None) -> list[Origin]:
-    """As those verbs take them that plan: of an embedded cluster of this machine, what its scheduler runs with."""
+    """The settings that verbs plan with; for an embedded cluster of this machine, those of its scheduler."""
     cluster = local_cluster_at(client.config) if path is None else None
     if cluster is None:
         return origins(path)
@@ -125,7 +125,8 @@ class _CreatedObject(msgspec.Struct, frozen=True):
 
 
 async def read_clock_skew(client: KubeClient, namespace: str) -> float | None:
-    """By what it would write on an object that is not kept. It writes whole seconds; None where it may not be asked."""
+    """Seconds by which the clock of the API server is ahead of ours. The server stamps an object of a dry run, in whole
+    seconds. None where the user may not create one."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "understudy-doctor-"}}
     before = time.time()
     try:

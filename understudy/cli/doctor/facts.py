@@ -53,7 +53,7 @@ class NamespaceInfo(msgspec.Struct, frozen=True):
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """None where we may not look."""
+    """What doctor collected from a cluster. A field is None where the user may not read it."""
 
     request: CheckupRequest
     address: str

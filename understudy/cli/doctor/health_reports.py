@@ -1,4 +1,5 @@
-"""Who reports the health of nodes and the end of machines: what reporters leave in a cluster, into findings."""
+"""Turns what health reporters leave in a cluster into findings: which of them report failures of nodes and the end of
+machines."""
 
 import enum
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""Whether Understudy is installed and leads, where incidents go, how namespaces opt in, which settings are in force."""
+"""Checks whether Understudy is installed and leads, where incidents go, how namespaces opt in, which settings are in
+force."""
 
 from understudy.cli.doctor.facts import ClusterFacts, Document, LeaderLease
 from understudy.cli.doctor.findings import Finding, care, named, note, well, wrong
@@ -68,7 +69,7 @@ def _policy(facts: ClusterFacts) -> list[Finding]:
 
 
 def _missing(facts: ClusterFacts) -> tuple[str, str] | None:
-    """What is the matter, and the fix."""
+    """The missing part of the admission policy, and the fix; None where nothing is missing."""
     if not facts.serves("admissionregistration.k8s.io", _PLURAL):
         return "this cluster has no MutatingAdmissionPolicy", f"write schedulerName into the jobs. {_NEEDS}"
     if facts.policies is None or facts.bindings is None:

@@ -118,7 +118,7 @@ def check_topology(facts: ClusterFacts) -> list[Finding]:
 
 
 def _that_matter(nodes: Sequence[NodeInfo]) -> list[NodeInfo]:
-    """Those with accelerators, where any have."""
+    """The nodes with accelerators; all nodes where none has any."""
     bought = [node for node in nodes if any(map(is_accelerator, node.status.allocatable))]
     return bought or list(nodes)
 

@@ -92,7 +92,7 @@ async def _allowed(client: KubeClient, request: CheckupRequest, permission: Perm
 
 
 def _groups(user: str) -> list[str]:
-    """Those that a service account is in by its name."""
+    """The groups that a user belongs to by its name."""
     if not user.startswith(_SERVICE_ACCOUNT):
         return ["system:authenticated"]
     namespace = user.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]

@@ -103,7 +103,8 @@ def _values(text: Text) -> list[Loaded]:
 
 
 def _json_values(text: Text) -> list[Loaded]:
-    """One JSON object or several in a row, as `jq` and `kubectl` print them; flow-style YAML falls through to YAML."""
+    """Reads JSON objects, one or several in a row, as `jq` and `kubectl` print them. Flow-style YAML is left to the
+    YAML reader."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs)
     values: list[Loaded] = []
     at, line, counted = _next_token(text.text, 0), 1, 0

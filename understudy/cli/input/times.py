@@ -21,7 +21,7 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def short_duration(seconds: float) -> str:
-    """In its largest unit alone: 58s, 12m, 3h, 5d, 1y."""
+    """A duration in its largest unit alone: 58s, 12m, 3h, 5d, 1y."""
     whole = max(0, int(seconds))
     for unit, size in _SHOWN:
         if whole >= size:

@@ -8,7 +8,7 @@ FORMS = ("wide", "json", "yaml", "name")
 
 
 def print_as(form: str, value: object, names: Sequence[str]) -> bool:
-    """Whether this was a form for programs, and is printed."""
+    """Prints the value if `form` is a form for programs. Returns whether it did."""
     if form == "name":
         sys.stdout.write("".join(f"{name}\n" for name in names))
     elif form in ("json", "yaml"):

@@ -7,7 +7,7 @@ import yaml
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors: what two roles share is written twice."""
+    """A YAML dumper without anchors: what two roles share is written twice."""
 
     def ignore_aliases(self, _: Any) -> bool:
         return True

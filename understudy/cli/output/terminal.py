@@ -54,7 +54,7 @@ class Screen:
             self._write([], list(lines))
 
     def settle(self) -> None:
-        """What is shown stays as it is."""
+        """Leaves the lines below on the screen for good."""
         self._below = []
 
     def _write(self, above: list[str], below: list[str]) -> None:

@@ -50,7 +50,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
 
 
 class LiveCluster(msgspec.Struct, frozen=True):
-    """What was seen of a cluster, and what its scheduler is taken to go by."""
+    """The objects read from a cluster, and the settings its scheduler is taken to use."""
 
     survey: SchedulerObjects
     settings: Settings
@@ -91,7 +91,7 @@ def answer_request(request: PlanRequest, live: LiveCluster | None = None) -> Pla
 
 
 class _SnapshotMaker:
-    """Where objects become snapshots: from files alone, or over what is seen of a cluster."""
+    """Turns objects into snapshots: from files alone, or from files on top of a live cluster."""
 
     def __init__(self, request: PlanRequest, live: LiveCluster | None) -> None:
         self._request = request

@@ -168,7 +168,7 @@ def _details(action: Action, context: PlanContext) -> Iterable[str]:
 
 
 def _volumes(action: Start | Grow, context: PlanContext) -> list[str]:
-    """Those that are made before its pods sit."""
+    """The line about volumes that are made before the pods get their seats."""
     gang, seated = context.gangs.get(action.gang), {member for member, _ in action.seats}
     members = [member for member in gang.members() if member.name in seated] if gang else []
     claims = dict.fromkeys(claim for member in members for claim, _ in member.shape.unmade)
@@ -184,7 +184,7 @@ def _seats_price(action: Action, context: PlanContext) -> list[str]:
 
 
 def seat_lines(seats: Iterable[tuple[str, str]]) -> list[str]:
-    """Who sits where: a line for each node, all its pods on it."""
+    """One line for each node, with all pods that are seated on it."""
     by_node: dict[str, list[str]] = defaultdict(list)
     for member, node in seats:
         by_node[node].append(member)
@@ -308,7 +308,7 @@ def _answer(look: PlaceReport, context: PlanContext) -> str:
 
 
 def _price(cost: Cost) -> str:
-    """What clearing it would cost, in the order in which costs are compared."""
+    """The cost of clearing a place, in the order in which costs are compared."""
     gangs = "1 gang goes" if cost.gangs == 1 else f"{cost.gangs} gangs go"
     young = [f"{cost.young} of them has not had its minimum run time"] if cost.young else []
     budgets = [f"{cost.budget_violations} disruption budgets violated"] if cost.budget_violations else []

@@ -1,4 +1,4 @@
-"""What the states of its containers say about a pod: whether they run, how they ended, what they wait for."""
+"""Reads the container states of a pod: whether they run, how they ended, what they wait for."""
 
 from collections.abc import Iterator
 
@@ -17,13 +17,13 @@ def word_of(pod: PodInfo) -> str:
 
 
 def is_down(container: ContainerInfo) -> bool:
-    """It waits for its next start, or its last one went wrong."""
+    """Whether the container waits for its next start, or its last run failed."""
     state = container.state
     return state.waiting is not None or (state.terminated is not None and state.terminated.exit_code != 0)
 
 
 def detail_of(pod: PodInfo) -> str:
-    """One word for what its containers are up to."""
+    """The state of a pod's containers in one word."""
     if pod.metadata.deletion_timestamp is not None:
         return "Terminating"
     if pod.status.reason:
@@ -40,7 +40,7 @@ def detail_of(pod: PodInfo) -> str:
 
 
 def trouble_of(pod: PodInfo) -> str:
-    """What keeps a pod with a seat from running, in a few words: `CrashLoopBackOff: main, 3 restarts, exit code 1`."""
+    """Why a pod with a seat does not run, in a few words: `CrashLoopBackOff: main, 3 restarts, exit code 1`."""
     if pod.finished or pod.metadata.deletion_timestamp is not None:
         return ""
     for container in containers_of(pod):
@@ -66,15 +66,15 @@ def last_end_of(container: ContainerInfo) -> TerminatedState | None:
 
 
 def last_end(pod: PodInfo) -> TerminatedState | None:
-    """How the first container that went wrong ended, else the last one that ended at all. Init containers count where
-    they went wrong."""
+    """The end of the first container that failed, else of the last one that ended. Init containers count where they
+    failed."""
     first = [end for end in map(last_end_of, pod.status.init_container_statuses) if end is not None and end.exit_code]
     ends = [end for end in map(last_end_of, pod.status.container_statuses) if end is not None]
     return next((end for end in (*first, *ends) if end.exit_code), ends[-1] if ends else None)
 
 
 def ends_of(pod: PodInfo) -> Iterator[float]:
-    """When its containers ended."""
+    """The times at which the pod's containers ended."""
     for container in containers_of(pod):
         end = container.state.terminated
         if end is not None and (moment := seconds(end.finished_at)) is not None:

@@ -1,4 +1,4 @@
-"""How Understudy is installed in a cluster: embedded, by the chart, or not at all; and whose pods are ours."""
+"""Finds how Understudy is installed in a cluster (embedded, by the chart, or not at all), and whose pods are ours."""
 
 from http import HTTPStatus
 
@@ -16,7 +16,7 @@ def is_embedded(client: KubeClient) -> bool:
 
 
 def scheduler_of(client: KubeClient) -> str:
-    """Whose pods are ours; empty: all are."""
+    """The schedulerName of our pods; empty where all pods are ours."""
     return "" if is_embedded(client) else SCHEDULER_NAME
 
 

@@ -47,7 +47,7 @@ class JobObject(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As kubectl writes it: `mpijob.kubeflow.org/medium`."""
+        """The name of the job as kubectl writes it: `mpijob.kubeflow.org/medium`."""
         return f"{self.type}.{self.resource.group}/{self.name}"
 
     @property
@@ -88,7 +88,7 @@ def job_kinds(wanted: str | None) -> tuple[Resource, ...]:
 async def find_jobs(
     client: KubeClient, namespace: str, names: Sequence[str], kinds: Sequence[Resource]
 ) -> list[JobObject]:
-    """One job a name, in their order. Unknown and ambiguous names are bad input: then nothing was found at all.
+    """Finds one job for each name, in their order. Raises BadInput if any name is unknown or ambiguous.
 
     A name may carry its type: `pytorchjob/mnist`, `pytorchjob.kubeflow.org/mnist`.
     """

@@ -1,5 +1,4 @@
-"""How healthy nodes are: turns Node documents and leases into states, by the settings that the scheduler of the
-cluster judges by."""
+"""Turns Node documents and leases into health states, by the settings that the cluster's scheduler uses."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,7 @@ Document = dict[str, Any]
 
 
 class NodeHealthReader(msgspec.Struct, frozen=True):
-    """Says how a node is, as the scheduler would."""
+    """Reads the health of a node as the scheduler of the cluster does."""
 
     leases: Mapping[str, Lease]
     now: float
@@ -57,7 +56,7 @@ class NodeHealthReader(msgspec.Struct, frozen=True):
         return health if health.cause else msgspec.structs.replace(health, cause=self._past(failures))
 
     def _past(self, failures: tuple[float, ...]) -> str:
-        """What a healthy node is made to pay for."""
+        """The guard or cooldown that past failures of a healthy node put on it."""
         node = model.Node("", failures=failures)
         if (guard := lemon(node, self.policy, self.now)) is not None:
             return f"{guard.guard}: {guard.detail}{until_clause(guard.until)}"
@@ -67,7 +66,7 @@ class NodeHealthReader(msgspec.Struct, frozen=True):
 
 
 async def node_health_reader(client: KubeClient, leases: Mapping[str, Lease]) -> NodeHealthReader:
-    """By the settings that the scheduler of the cluster goes by, as far as they can be seen."""
+    """A reader with the settings of the cluster's scheduler, as far as the user may see them."""
     settings = (await settings_in_force(client, None)).settings
     return NodeHealthReader(leases, cluster_time(list(leases.values()), time.time()), settings.health, settings.policy)
 

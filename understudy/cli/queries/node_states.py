@@ -27,8 +27,8 @@ Document = dict[str, Any]
 
 
 async def node_states(client: KubeClient, names: Iterable[str]) -> dict[str, NodeState]:
-    """By what stands on the nodes alone, without leases. Nodes that are gone, or that the user may not see, are left
-    out."""
+    """Node states by the Node objects alone, without leases. Nodes that are gone, or that the user may not see, are
+    left out."""
     wanted = set(names)
     if len(wanted) <= ONE_BY_ONE:
         found = [one for one in await asyncio.gather(*(_node(client, name) for name in sorted(wanted))) if one]

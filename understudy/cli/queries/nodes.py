@@ -93,7 +93,7 @@ class NodeSummary(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Why it is not healthy, or what a healthy one is made to pay for."""
+        """Why the node is not healthy, or why the scheduler avoids a healthy one."""
         return self.state.health.cause
 
     @property
@@ -109,7 +109,7 @@ class NodeSummary(msgspec.Struct, frozen=True):
 
 
 async def node_summaries(client: KubeClient, names: Sequence[str] = ()) -> list[NodeSummary]:
-    """Of all nodes; those named are sure to have their pods."""
+    """Summaries of all nodes. The nodes in `names` are sure to have their pods."""
     listed = asyncio.gather(list_documents(client, NODES), node_leases(client), pods_on_nodes(client, names))
     nodes, leases, pods = await listed
     usages = node_usages([msgspec.convert(node, NodeInfo) for node in nodes], pods)
@@ -136,7 +136,7 @@ def first_label(labels: Mapping[str, str], keys: Sequence[str]) -> str:
 
 
 async def find_nodes(client: KubeClient, names: Iterable[str]) -> list[Document]:
-    """One a name, in their order; all of them are there, or it is bad input."""
+    """The Node documents of these names, in their order. Raises BadInput where one does not exist."""
     wanted = list(dict.fromkeys(names))
     try:
         found = await asyncio.gather(*(client.get(Ref(NODES, name=name)) for name in wanted))
@@ -156,7 +156,7 @@ _SPARE = "understudy.dev/spare"
 
 
 def select_nodes(nodes: Sequence[NodeUsage], names: Sequence[str]) -> list[NodeUsage]:
-    """Those asked for, else all; by name, with the numbers in it as numbers."""
+    """The named nodes, else all nodes; sorted by name, with the numbers in names compared as numbers."""
     known = {node.name: node for node in nodes}
     for name in names:
         if name not in known:

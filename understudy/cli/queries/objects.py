@@ -98,7 +98,7 @@ class EventInfo(Part, frozen=True, gc=False, kw_only=True):
 
     @property
     def at(self) -> float:
-        """When it happened last. Old and new writers of events use different fields for it."""
+        """The time at which the event happened last. Old and new writers of events use different fields for it."""
         newest = self.series.last_observed_time if self.series else None
         moment = newest or self.last_timestamp or self.event_time or self.first_timestamp
         moment = moment or self.metadata.creation_timestamp
@@ -115,7 +115,7 @@ class EventInfo(Part, frozen=True, gc=False, kw_only=True):
 
 
 class NodeState(msgspec.Struct, frozen=True):
-    """Which kind of capacity a node is, and how healthy."""
+    """The capacity type of a node, and its health."""
 
     capacity: Capacity = Capacity.ON_DEMAND
     health: Health = Health()

@@ -35,7 +35,7 @@ class RemoteCluster(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def remote_config(options: argparse.Namespace) -> Config | None:
-    """Of the cluster that the options, or the surroundings, lead to; None: to no cluster, or to an embedded one."""
+    """The config of the cluster that the options or the environment select; None if there is none, or it is embedded."""
     given = argparse.Namespace(namespace=None, cluster=None, context=options.context, kubeconfig=options.kubeconfig)
     try:
         config = client_config(given)
@@ -75,7 +75,7 @@ async def _read(client: KubeClient) -> RemoteCluster:
 
 
 async def _leader(client: KubeClient) -> str:
-    """Who holds the lease by which the replicas of Understudy agree."""
+    """The holder of the lease by which the replicas of Understudy elect their leader."""
     try:
         answer = await client.request("GET", f"{LEASES.path()}?fieldSelector=metadata.name%3D{LEASE_NAME}")
     except Refused:

@@ -1,4 +1,4 @@
-"""What the scheduler of a cluster decides from, read once: its objects, its settings, and the snapshot made of them."""
+"""Reads what the scheduler of a cluster decides from: its objects, its settings, and the snapshot made of them."""
 
 import asyncio
 import time
@@ -87,7 +87,7 @@ class SchedulerObjectReader:
         return [item async for item in listed(self._client, resource, _PAGES, namespace, {"limit": str(PAGE)})]
 
     def _decoded(self, resource: Resource, items: Iterable[msgspec.Raw]) -> list[KubeObject]:
-        """What cannot be read is passed over, as the scheduler does."""
+        """Decodes items. An invalid item is passed over with a note, as the scheduler does."""
         head = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind})[:-1] + b","
         found = []
         for item in items:  # the items of a list leave it to the list to say what they are
@@ -108,7 +108,7 @@ def _in_view_order(objects: Iterable[KubeObject]) -> list[KubeObject]:
 
 
 def _now(objects: Iterable[KubeObject]) -> float:
-    """By our clock, which may be behind that of the cluster: what it has written has happened."""
+    """The time by our clock, or the newest time in a lease where our clock is behind the cluster's."""
     return max((time.time(), *(renewed for obj in objects if (renewed := _renewed(obj)) is not None)))
 
 
@@ -155,7 +155,8 @@ class _List(msgspec.Struct, frozen=True):
 
 
 async def _installed(client: KubeClient) -> SettingsInForce | None:
-    """None where no ConfigMap is found or readable. Of several the newest counts: each change makes a new one."""
+    """The settings of the newest ConfigMap, since each change makes a new one. None where no ConfigMap is found or
+    readable."""
     try:
         answer = await client.request("GET", f"{CONFIG_MAPS.path()}?{urlencode({'labelSelector': LABEL})}")
     except Refused:

@@ -16,7 +16,7 @@ LABEL = "label"
 
 
 class SpareHolder(msgspec.Struct, frozen=True):
-    """Who sits on a spare."""
+    """A gang that sits on a spare."""
 
     gang: Gang
     seats: int
@@ -36,7 +36,7 @@ class Spare(msgspec.Struct, frozen=True):
 
 
 class RuleStatus(msgspec.Struct, frozen=True):
-    """What a rule wants, among all nodes or in one value of its `per` label, and what it has."""
+    """The number of spares a rule wants, among all nodes or in one value of its `per` label, and the number it has."""
 
     number: int  # from 1, as people count
     rule: SpareRule
@@ -50,7 +50,7 @@ class RuleStatus(msgspec.Struct, frozen=True):
 
 
 class _SpareSource(msgspec.Struct, frozen=True):
-    """What makes a node a spare, and as part of what."""
+    """The rule or label that makes a node a spare, and the domain the node is kept with."""
 
     by: str
     domain: str
@@ -110,7 +110,7 @@ def _state(holders: tuple[SpareHolder, ...]) -> str:
 
 
 def _why_missing(seen: PlanningState, share: SpareShare, spares: Mapping[str, SpareRole]) -> str:
-    """What is the matter with the places that are not kept: in each, the first thing that is."""
+    """Counts why places are not kept as spares: the first reason in each place."""
     if not share.places:
         return "no node has its labels"
     counts: Counter[str] = Counter()

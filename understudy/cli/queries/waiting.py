@@ -1,4 +1,4 @@
-"""Why pods wait if no event says it: Kueue's Workload of the job, or a scheduler that does not answer."""
+"""Finds why pods wait if no event says it: Kueue's Workload of the job, or a scheduler that does not answer."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -59,7 +59,7 @@ async def kueue_reasons(client: KubeClient, job: JobSummary) -> list[str]:
 
 
 async def _workload(client: KubeClient, job: JobSummary) -> _KueueWorkload | None:
-    """In the newest version that is served."""
+    """The job's Workload in the newest version that the cluster serves."""
     query = urlencode({"labelSelector": f"{JOB_UID}={job.uid}"})
     for number, version in enumerate(VERSIONS, 1):
         path = f"/apis/{GROUP}/{version}/namespaces/{job.namespace}/workloads?{query}"

@@ -55,7 +55,8 @@ async def apply(session: Session, documents: Sequence[Document], *, dry_run: boo
 
 
 async def _tried(session: Session, catalogue: Discovery, items: Sequence[ApplyItem]) -> list[str]:
-    """What would become of each. What needs another one of them to be there first cannot be tried."""
+    """The result of a dry run for each item. An item that needs another item of the same input to exist first cannot be
+    tried; it counts as created."""
     told: list[str] = []
     kinds, namespaces = set(_defined(items)), {_name(item.body) for item in items if item.kind == "Namespace"}
     for item in items:

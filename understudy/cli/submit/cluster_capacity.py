@@ -1,4 +1,4 @@
-"""Whether the nodes of a cluster could ever hold a job, however empty they are: roles and nodes into a sentence."""
+"""Checks whether the nodes of a cluster could hold a job if they were empty: roles and nodes into a sentence."""
 
 import argparse
 import sys
@@ -60,7 +60,8 @@ class ClusterSize(msgspec.Struct):
         return self.shortfall() is None
 
     def shortfall(self) -> str | None:
-        """None without nodes too: those of a cluster that has just been started are still to come."""
+        """Why the nodes cannot hold the job. None also without nodes: a cluster that has just been started may still
+        get some."""
         if not self.nodes:
             return None
         wanted = total(self.roles)

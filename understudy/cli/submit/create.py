@@ -30,7 +30,7 @@ class ApiObject(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As kubectl names it."""
+        """The name of the object as kubectl writes it."""
         group = f".{self.resource.group}" if self.resource.group else ""
         return f"{self.resource.kind.lower()}{group}/{self.document['metadata']['name']}"
 

@@ -1,4 +1,4 @@
-"""What a cluster serves: which of several versions of a kind it has, and where objects of any kind go."""
+"""Discovers what a cluster serves: which of several versions of a kind it has, and the path of any kind."""
 
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -36,7 +36,7 @@ class Discovery:
         raise BadInput(f"{place}: kind: this cluster has no {kind} in {api_version}; {hint}")
 
     async def kinds(self, api_version: str) -> dict[str, Resource]:
-        """By kind; nothing where the cluster does not serve this version."""
+        """The resources of this version, by kind; empty where the cluster does not serve the version."""
         if api_version not in self._known:
             self._known[api_version] = await self._asked(api_version)
         return self._known[api_version]

@@ -53,7 +53,7 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def _value(written: str, text: str) -> Any:
-    """As YAML reads it: 3 is a number, true is a truth, [a, b] is a list, anything else text."""
+    """Reads the text as YAML does: 3 is a number, true is a boolean, [a, b] is a list, anything else text."""
     import yaml
 
     from understudy.objects.yaml_reader import DuplicateKey, load_all
@@ -80,7 +80,7 @@ def _put(document: Document, steps: list[Step], value: Any, text: str) -> None:
 
 
 def _within(holder: Any, step: Step, empty: Any, text: str) -> Any:
-    """What lies there; made where it lacks. A list grows at its end only."""
+    """The value at this step of the path, created as `empty` where it is missing. A list grows at its end only."""
     if isinstance(holder, dict) and isinstance(step, str):
         if holder.get(step) is None:
             holder[step] = empty

@@ -31,7 +31,7 @@ Pair = tuple[str, str]
 
 
 class Mount(msgspec.Struct, frozen=True):
-    """What is mounted where: a claim, a folder of the node, or a file of this machine."""
+    """The source and the path of a mount: a claim, a folder of the node, or a file of this machine."""
 
     source: str
     path: str
@@ -56,7 +56,7 @@ def count(text: str) -> int:
 
 
 def understudies(text: str) -> int:
-    """As many as the annotation may ask for."""
+    """Reads the number of understudies, limited as the annotation is."""
     number = _whole(text, 0)
     if number > MAX_UNDERSTUDIES:
         raise ArgumentTypeError(f"{number} understudies are too many; {MAX_UNDERSTUDIES} at most can be held ready")
@@ -68,7 +68,7 @@ def positive(text: str) -> int:
 
 
 def processes(text: str) -> str:
-    """How many processes a pod starts: a number, or what the framework finds out by itself."""
+    """Reads how many processes a pod starts: a number, or a word that leaves it to the framework."""
     return text if text in ("auto", "cpu", "gpu") else str(_whole(text, 1))
 
 

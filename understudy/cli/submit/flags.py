@@ -19,7 +19,7 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
 
 
 def add_doing(parser: argparse.ArgumentParser) -> None:
-    """What is done with the job that the other flags describe."""
+    """Adds the flags that say what to do with the job that the other flags describe."""
     group = parser.add_argument_group("what is done with it")
     add = group.add_argument
     add("-f", "--filename", metavar="FILE", dest="file", help="start from this manifest of a job (- for stdin)")
@@ -120,6 +120,6 @@ def _add_life(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cleaning(parser: argparse.ArgumentParser, default: str) -> None:
-    """For kinds whose pods may outlive the job."""
+    """Adds the flag for kinds whose pods may outlive the job."""
     parser.add_argument("--clean-task-policy", "--cleanTaskPolicy", choices=CLEANING, default=default,
                         help=f"which pods are removed when it has ended (default: {default})")  # fmt: skip

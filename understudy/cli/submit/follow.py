@@ -70,7 +70,7 @@ async def _until_over(watched: "JobWatch", view: ProgressView, tasks: list[async
 
 
 class JobWatch:
-    """What is known of a job by now: its object, its pods, and the events of its namespace."""
+    """Watches a job: its object, its pods, and the events of its namespace."""
 
     def __init__(self, ref: Ref) -> None:
         self.ref = ref
@@ -226,7 +226,7 @@ def frame_lines(job: JobSummary, event: EventInfo | None, now: float, size: tupl
 
 
 def _fitting(instances: tuple[Instance, ...], room: int) -> tuple[list[Instance], int]:
-    """Where not all fit, those that do not run are shown first."""
+    """The instances that fit on the screen. Where not all fit, those that do not run are shown first."""
     if len(instances) <= room:
         return list(instances), 0
     order = sorted(instances, key=lambda one: one.status == "RUNNING")[: room - 1]

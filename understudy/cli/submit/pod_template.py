@@ -45,7 +45,7 @@ EXCLUSIVE = f"{OWN}exclusive-topology"
 
 
 class PodRole(msgspec.Struct, frozen=True, kw_only=True):
-    """What sets the pods of one role apart from the others of their job."""
+    """The values that differ between the roles of one job."""
 
     container: str
     image: str | None = None  # None: the job's
@@ -74,7 +74,7 @@ def template(request: JobRequest, role: PodRole, labels: Mapping[str, str]) -> D
 
 
 def labels_of(request: JobRequest, kind: str, members: int) -> dict[str, str]:
-    """For the job and its pods. Arena finds jobs by the first two."""
+    """The labels of the job and its pods. Arena finds jobs by the first two."""
     labels = {"app": kind.lower(), "release": request.name, "createdBy": kind, MANAGED_BY: "understudy"}
     if request.gang:
         labels |= {f"{GROUP}/name": f"{kind.lower()}-{request.name}", f"{GROUP}/min-available": str(members)}

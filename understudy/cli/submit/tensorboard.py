@@ -22,7 +22,7 @@ def documents(request: JobRequest) -> list[Document]:
 
 
 def _pod(request: JobRequest) -> Document:
-    """It sees the data and the logs as the job does, and nothing of its code and configuration."""
+    """The pod of TensorBoard. It mounts the data and the logs of the job, but not its code and configuration."""
     placed = [data(request), logs(request)]
     container: Document = {
         "name": "tensorboard",

@@ -71,7 +71,7 @@ def _git_sync_env(source: str) -> list[Document]:
 
 
 def code_mount(request: JobRequest) -> Document:
-    """Where the command sees it: /root/code/mnist, unless another working folder is asked for."""
+    """The mount of the code: /root/code/mnist, unless another working folder is asked for."""
     return {"name": CODE_VOLUME, "mountPath": str(PurePosixPath(request.working_dir) / "code")}
 
 
@@ -173,7 +173,7 @@ def data(request: JobRequest) -> PodStorage:
 
 
 def logs(request: JobRequest) -> PodStorage:
-    """Where TensorBoard and the job meet, unless --logdir lies in data they share anyway: a folder of the node."""
+    """The folder of the node the job and TensorBoard share; empty if --logdir lies in data they both mount."""
     if not request.tensorboard or any(
         _within(request.logdir, mounted) for mounted in (*request.data, *request.data_dir)
     ):

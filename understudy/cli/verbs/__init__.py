@@ -1,1 +1,1 @@
-"""One module a verb: its flags and what it runs."""
+"""One module for each verb: its flags and what it runs."""

@@ -103,7 +103,7 @@ def _print(answer: PlanOutput) -> int:
 
 
 def _source_note(session: Session, request: PlanRequest, live: LiveCluster) -> str:
-    """Which cluster the plan is for, and by what: two plans that differ may differ in that alone."""
+    """The cluster that the plan is for, and which of its pods are ours: two plans may differ because these do."""
     kinds = [obj.kind for obj in live.survey.objects]
     counts = [
         f"{count} {kind.lower()}{'s' * (count != 1)}" for kind in ("Node", "Pod") for count in [kinds.count(kind)]

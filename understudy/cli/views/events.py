@@ -9,7 +9,7 @@ from understudy.cli.queries.objects import EventInfo
 
 
 def events_block(events: Sequence[EventInfo], now: float) -> list[str]:
-    """As `get -e` shows them: those of one object together, and an empty line after each."""
+    """Events as `get -e` shows them: those of one object together, and an empty line after each object."""
     lines = ["", "Events: "]
     if not events:
         return [*lines, "No events for this job"]
@@ -24,7 +24,7 @@ def events_block(events: Sequence[EventInfo], now: float) -> list[str]:
 
 
 def event_lines(events: Sequence[EventInfo], now: float, *, wide: bool = False) -> list[str]:
-    """As `understudy events` shows them: all in one line of time."""
+    """Events as `understudy events` shows them: all objects together, in the order of time."""
     head = ["AGE", "TYPE", "REASON", "OBJECT", "MESSAGE"]
     rows = [["NAMESPACE", "FIRST", "COUNT", "FROM", *head] if wide else head]
     for event in events:

@@ -63,7 +63,7 @@ def instance_figures(instance: Instance, now: float, *, is_chief: bool) -> dict[
 
 
 def _node_figures(state: NodeState | None) -> dict[str, Any]:
-    """Of the node that an instance sits on, where it was asked for."""
+    """The figures of the node that an instance sits on; empty where they were not asked for."""
     if state is None:
         return {}
     health = state.health

@@ -1,4 +1,4 @@
-"""What the table of causes finds for a job: evidence in its containers, conditions and events into sentences."""
+"""Turns evidence in a job's containers, conditions and events into sentences, by the table of causes."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,7 +79,7 @@ def _explain(job: JobSummary, fact: _Fact) -> Finding | None:
 
 
 def _matches(evidence: Evidence, fact: _Fact) -> dict[str, str] | None:
-    """What the pattern names; None where the fact is no such evidence."""
+    """The named groups of the evidence's pattern; None where the fact is no such evidence."""
     if not isinstance(evidence, fact.type):
         return None
     match evidence:
@@ -154,7 +154,8 @@ def _of_containers(instance: Instance) -> Iterator[_Fact]:
 
 
 def _of_container(instance: Instance, container: ContainerInfo, init: bool) -> Iterator[_Fact]:
-    """Why it waits, and how it ended. An end after which it runs again is no trouble any more."""
+    """The facts of one container: why it waits, and how it ended. An end after which it runs again is no trouble any
+    more."""
     waiting, end = container.state.waiting, last_end_of(container)
     if waiting is not None and (waiting.reason or waiting.message):
         yield _Fact(Waits, waiting.reason, waiting.message, instance, container, end, init)
@@ -179,7 +180,7 @@ def _has_not_started(pod: Instance) -> bool:
 
 
 def _newest_first(events: Iterable[EventInfo]) -> list[EventInfo]:
-    """One event of each object and reason. Of many alike the last may say only that there were more."""
+    """The newest event of each object and reason. A repeated event may say only that there were more like it."""
     newest = {(event.involved_object.name, event.reason): event for event in events if _message(event)}
     return list(newest.values())[::-1]
 

@@ -29,7 +29,8 @@ _KINDS = {resource.kind.lower(): resource.kind for resource in JOB_RESOURCES}
 
 
 def select_incidents(incidents: Iterable[Incident], kinds: Collection[str], job: str | None) -> list[Incident]:
-    """In the order they were detected: of jobs of these kinds, or lone pods; of this one, where one is named."""
+    """The incidents of jobs of these kinds and of lone pods, in the order in which they were detected; with `job`, only
+    those of this job."""
     wanted, _, name = (job or "").rpartition("/")
     kind = _KINDS.get(wanted.partition(".")[0].lower(), wanted)
     found = []
@@ -53,7 +54,7 @@ def incident_lines(
 
 
 def footer(incidents: Sequence[Incident]) -> str:
-    """How many there were, and how long it took."""
+    """The number of incidents, and how long they took."""
     count = len(incidents)
     still = sum(one.open for one in incidents)
     words = f"{count} incident{'s' * (count != 1)}" + (f" ({still} open)" if still else "")
@@ -62,7 +63,7 @@ def footer(incidents: Sequence[Incident]) -> str:
 
 
 def incident_line(incident: Incident, now: float) -> str:
-    """One incident in a line of `understudy describe`."""
+    """One incident as a line of `understudy describe`."""
     after = f" in {seconds_text(incident.total)}" if incident.total is not None else ""
     return f"{short_duration(now - incident.detected_at)} ago: {incident.cause}; {outcome(incident)}{after}"
 
@@ -131,7 +132,7 @@ def _details(incident: Incident) -> list[str]:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """As exact as it matters: 0.214s, 12.3s, 350s."""
+    """A duration with three digits: 0.214s, 12.3s, 350s."""
     if seconds is None:
         return NONE
     return f"{seconds:.3f}s" if seconds < 10 else f"{seconds:.1f}s" if seconds < 100 else f"{seconds:.0f}s"

@@ -9,7 +9,7 @@ from understudy.model.nodes import Capacity, Health, Verdict
 
 
 def departure(health: Health, now: float) -> str:
-    """When a leaving node goes: «in 25s». Empty for any other."""
+    """The time until a leaving node goes: «in 25s». Empty for any other node."""
     if health.verdict is not Verdict.LEAVING:
         return ""
     if health.deadline is None:

@@ -51,7 +51,7 @@ def _wide_cells(usage: NodeUsage) -> list[str]:
 
 
 def _active(usages: Sequence[NodeUsage]) -> list[str]:
-    """Where some nodes are not ready, what is left without them."""
+    """The share of the ready nodes, where some are not ready."""
     ready = [usage for usage in usages if usage.ready]
     if len(ready) == len(usages):
         return []

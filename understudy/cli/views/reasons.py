@@ -1,4 +1,4 @@
-"""Why a job is where it is, in sentences: from its status, its pods, its events, and its last disruption."""
+"""Explains the state of a job in sentences: from its status, its pods, its events, and its last disruption."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -49,7 +49,7 @@ def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
 
 
 def _starting(job: JobSummary, told: Collection[str]) -> Iterator[str]:
-    """Those that have a node and do not run yet: what their containers wait for."""
+    """The pods that have a node and do not run yet, with what their containers wait for."""
     starting = [one for one in job.instances if one.status == "PENDING" and one.node and one.name not in told]
     for one in starting[:_SHOWN_INSTANCES]:
         yield f"{one.name} has its seat on {one.shown_node} and starts: {one.detail}."
@@ -157,7 +157,8 @@ _RECOVERY = re.compile(r"((?:all \d+|it goes on with) .* s) after (the failure|i
 
 
 def last_disruption(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
-    """Nothing where nothing of the kind is known. Events are forgotten after a while."""
+    """The last preemption, swap or restart of the job; empty where none is known. A cluster forgets events after a
+    while."""
     starts = [i for i, event in enumerate(events) if event.reason in DISRUPTIONS and _is_job(event, job)]
     if not starts:
         return _from_pods(events, now)

@@ -270,7 +270,7 @@ class _Walk:
 
 
 def _missing(kind: inspect.Type, path: str) -> list[Cause]:
-    """For a missing object, the required fields in it."""
+    """The required fields of a missing object."""
     inner = without_metadata(kind)
     if isinstance(inner, inspect.StructType):
         below = [

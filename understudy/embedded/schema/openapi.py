@@ -1,5 +1,5 @@
-"""What is served, as OpenAPI v3 documents: one for every group and version. kubectl explains fields with them,
-and learns that unknown fields are refused."""
+"""Turns the served resources into OpenAPI v3 documents, one for every group and version. kubectl explains fields with
+them, and learns that unknown fields are refused."""
 
 import hashlib
 from collections.abc import Iterable
@@ -139,7 +139,7 @@ def _scalar(kind: inspect.Type) -> Schema:
 
 
 def documents(served: Iterable[ServedResource]) -> dict[str, bytes]:
-    """By the path below /openapi/v3: `api/v1`, `apis/batch/v1`."""
+    """The documents by their path below /openapi/v3: `api/v1`, `apis/batch/v1`."""
     by_place: dict[str, list[tuple[ServedResource, Resource]]] = {}
     for one in served:
         for version in (one.resource.version, *one.other_versions):

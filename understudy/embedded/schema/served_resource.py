@@ -11,7 +11,7 @@ from understudy.objects.resources import Resource
 
 
 class Strictness(enum.StrEnum):
-    """What to do about unknown fields: Kubernetes' fieldValidation."""
+    """What to do with unknown fields: Kubernetes' fieldValidation."""
 
     STRICT = "Strict"
     WARN = "Warn"
@@ -25,11 +25,11 @@ class Draft(Protocol):
     def metadata(self) -> ObjectMeta: ...
 
     def encode(self) -> bytes:
-        """As JSON, as it is now."""
+        """The object as JSON."""
         ...
 
     def document(self) -> dict[str, Any]:
-        """As plain dicts and lists; a copy."""
+        """A copy of the object as plain dicts and lists."""
         ...
 
 

@@ -32,9 +32,10 @@ _LULL = 0.1  # seconds without an order after which a shim is forked ahead
 
 
 class ForkServer:
-    """The machine's, which forks one for each node; or a node's, which forks shims and sends heartbeats.
+    """Serves the orders of an agent. The machine's fork server forks one for each node; a node's forks shims and sends
+    heartbeats.
 
-    The fork server of a node is that node's life: when it is killed or stopped, so is the node.
+    A node lives as long as its fork server runs: when the fork server is killed or stopped, the node fails.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ class SubmitKind(Protocol):
 
     @property
     def NAMES(self) -> tuple[str, ...]:  # noqa: N802
-        """What people may call it, the name first."""
+        """The names of the type on the command line, the main one first."""
 
     @property
     def RESOURCES(self) -> tuple[Resource, ...]:  # noqa: N802

@@ -1,4 +1,4 @@
-"""What the kinds of the training operator and MPIJob have in common: replicas by role, and a run policy."""
+"""Builds what the kinds of the training operator and MPIJob have in common: replicas by role, and a run policy."""
 
 from collections.abc import Mapping
 
@@ -33,5 +33,5 @@ def backoff_limit(request: JobRequest) -> int:
 
 
 def replicas(request: JobRequest, count: int, template: Document, restart: str = "Never") -> Document:
-    """With --retry a pod that failed is started again; `restart` is what happens without."""
+    """The replicas of one role. With --retry a failed pod is started again; without it, `restart` applies."""
     return {"replicas": count, "restartPolicy": "OnFailure" if request.retry else restart, "template": template}

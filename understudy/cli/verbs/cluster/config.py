@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _target(options: argparse.Namespace) -> list[Any]:
-    """Which cluster the verbs talk to. None there is no error here: it is what is to be seen."""
+    """The cluster that verbs talk to. It is no error if there is none: `config` shows that."""
     found = [Origin("home", str(home()), _home_source())]
     try:
         config = client_config(options)
@@ -73,7 +73,7 @@ def _target(options: argparse.Namespace) -> list[Any]:
 
 
 def _of_cluster(name: str) -> list[Any]:
-    """What the scheduler of an embedded cluster runs with."""
+    """The settings that the scheduler of an embedded cluster runs with."""
     running = choose_cluster(name, "--cluster").settings
     loop = running.loop
     own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED_DEFAULTS), Settings()))

@@ -74,7 +74,7 @@ async def _delete(options: argparse.Namespace, session: Session) -> int:
 
 
 async def remove(session: Session, jobs: Sequence[JobObject]) -> None:
-    """One after the other would be slow, and in no way safer."""
+    """Deletes all jobs at once: one after the other would be slow, and in no way safer."""
     await asyncio.gather(*(_remove(session, job) for job in jobs))
 
 

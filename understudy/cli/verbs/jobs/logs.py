@@ -139,7 +139,7 @@ async def _print_attempt(session: Session, job: JobSummary, attempts: Attempts, 
 
 
 async def _print_previous(session: Session, job: JobSummary, attempts: Attempts, wanted: LogRequest) -> int:
-    """Of the pod that had the place before: one that is still there, or one that is gone."""
+    """Prints the log of the previous attempt: of a pod that still exists, or of one that is gone."""
     now, ended = attempts
     before = previous_attempt(job, now) if now is not None else None
     if before is not None:
@@ -205,7 +205,7 @@ async def _no_log(session: Session, job: JobSummary, instance: Instance, why: st
 
 
 async def _explain(session: Session, job: JobSummary, pod: str) -> str:
-    """What the table of causes knows of this pod, or of the job where it has no pods."""
+    """The known causes for this pod, or for the job where it has no pods."""
     causes = find_causes(job, await read_job_events(session.client, job))
     words = [f"{cause.sentence} {cause.help}" for cause in causes if cause.pod == pod]
     return f": {' '.join(words)}" if words else ""

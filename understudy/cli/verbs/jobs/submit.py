@@ -108,7 +108,8 @@ def with_command_marked(words: Sequence[str], parser: argparse.ArgumentParser) -
 
 
 def _first_word_of_command(words: Sequence[str], flags: Flags) -> int | None:
-    """None: there is no command, it is marked already, or an unknown flag comes before it."""
+    """The index of the first word of the command. None if there is no command, it is marked already, or an unknown flag
+    comes before it."""
     position = 0
     while position < len(words):
         word = words[position]
@@ -119,7 +120,7 @@ def _first_word_of_command(words: Sequence[str], flags: Flags) -> int | None:
 
 
 def _length(word: str, flags: Flags) -> int:
-    """How many words a flag takes with its value. A flag that is not known takes the rest of the line."""
+    """The number of words a flag takes with its value. An unknown flag takes the rest of the line."""
     if word == "--" or (word.partition("=")[0] not in flags and word[:2] not in flags):
         return 1_000_000
     action = flags.get(word)

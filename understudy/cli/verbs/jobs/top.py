@@ -111,7 +111,7 @@ def instance_usage_lines(job: JobSummary, now: float) -> list[str]:
 
 
 def _totals(jobs: Sequence[JobSummary]) -> list[str]:
-    """What has ended holds and wants nothing."""
+    """The sums of GPUs. A job that has ended neither holds nor requests any."""
     wanted = sum(job.gpus_requested for job in jobs if not job.finished)
     held = sum(_held(job.instances) for job in jobs)
     return [

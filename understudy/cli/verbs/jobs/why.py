@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def cause_sentences(session: Session, job: JobSummary, causes: Sequence[Finding]) -> list[str]:
-    """What is wrong, the last line that the program printed, and the way out."""
+    """The problem, the last line that the program printed, and the fix."""
     said = []
     for cause in causes:
         said.append(cause.sentence)

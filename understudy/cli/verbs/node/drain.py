@@ -152,7 +152,8 @@ class Eviction(msgspec.Struct, frozen=True):
         await self._record(pod)
 
     async def _record(self, pod: Pod) -> None:
-        """The event outlives the pod, for `understudy why`. Not every user may write events."""
+        """Records the drain as an event, which outlives the pod, for `understudy why`. A user who may not write events
+        gets none."""
         text = EventText(DRAINED, drain_message(pod.spec.node_name))
         event = CoreEventFormat().new(
             f"{pod.metadata.name[:200]}.{pod.metadata.uid}", EventSubject.of(pod), text, time.time()
@@ -161,7 +162,7 @@ class Eviction(msgspec.Struct, frozen=True):
             await self.client.create(Ref(EVENTS, pod.metadata.namespace), event)
 
     async def _asked(self, pod: Pod) -> str | None:
-        """What keeps it; None: it goes."""
+        """Asks for the eviction of the pod. Returns why it is refused; None when the pod goes."""
         meta = pod.metadata
         options: dict[str, Any] = {"preconditions": {"uid": meta.uid}}
         if self.grace is not None:

@@ -1,4 +1,4 @@
-"""How a virtual node fails and recovers: requests to its agent, and conditions written on the Node."""
+"""Makes virtual nodes fail and recover: requests to their agent, and conditions written on the Node."""
 
 import time
 from collections.abc import Sequence
@@ -30,7 +30,8 @@ Document = dict[str, Any]
 
 
 def agent_socket_of(config: Config, names: Sequence[str]) -> Path:
-    """Where the agent is asked that runs these nodes; nodes of others are not for us to break."""
+    """The socket of the agent that runs these nodes. Only nodes of an embedded cluster of this machine are made to
+    fail."""
     cluster = local_cluster_at(config)
     if cluster is None:
         raise BadInput(
@@ -55,7 +56,7 @@ def fault_condition(how: str) -> Document | None:
 
 
 def recovery_conditions(node: Document) -> list[Document]:
-    """What takes back every sickness of ours that stands on the node."""
+    """The conditions that take back every fault that `node fail` wrote on the node."""
     found = []
     for condition in node.get("status", {}).get("conditions") or ():
         if condition.get("reason") != REASON:

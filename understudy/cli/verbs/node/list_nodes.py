@@ -72,7 +72,7 @@ def node_table(nodes: Sequence[NodeSummary], now: float, *, wide: bool) -> list[
 
 
 def _colours() -> Callable[[str], str]:
-    """How a node is doing, where stdout is a terminal."""
+    """A function that paints the state of a node where stdout is a terminal."""
     painter = Painter.on(sys.stdout)
 
     def paint(word: str) -> str:

@@ -134,7 +134,8 @@ def _has_earlier(name: str, present: Notice) -> str:
 
 
 async def _fail_at_deadline(client: KubeClient, socket: Path, names: Sequence[str], notice: Notice) -> bool:
-    """Whether any node could not be made to fail. One whose notice was withdrawn or replaced meanwhile lives on."""
+    """Makes the nodes fail at the deadline. Returns whether any could not be. A node whose notice was withdrawn or
+    replaced meanwhile is left alone."""
     await asyncio.sleep(max(0.0, notice.deadline - time.time()))
     wrong = False
     for node in await find_nodes(client, names):

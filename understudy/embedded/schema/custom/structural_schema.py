@@ -172,7 +172,7 @@ def schema_problems(schema: JSONSchemaProps, field: str) -> Iterator[Cause]:
 
 
 class _Review:
-    """One pass through a schema that counts its nodes."""
+    """Walks through a schema and counts its nodes."""
 
     def __init__(self) -> None:
         self.nodes = 0

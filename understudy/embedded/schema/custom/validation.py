@@ -1,4 +1,4 @@
-"""What is wrong with an object of a custom kind, by the tree of its schema."""
+"""Validates an object of a custom kind against the tree of its schema."""
 
 import re
 from collections.abc import Iterator

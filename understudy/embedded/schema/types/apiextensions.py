@@ -83,7 +83,7 @@ class CustomResourceSubresources(ApiStruct):
 
 
 class ExternalDocumentation(ApiStruct):
-    """Where more is written."""
+    """A link to further documentation."""
 
     description: Maybe[str] = UNSET
     url: Maybe[str] = UNSET

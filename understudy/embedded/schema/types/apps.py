@@ -108,7 +108,7 @@ class ReplicaSetStatus(ApiStruct):
 
 
 class ReplicaSet(KubeObject, kw_only=True):
-    """So many pods of one template."""
+    """A number of pods of one template."""
 
     api_version: str = "apps/v1"
     kind: str = "ReplicaSet"

@@ -35,7 +35,7 @@ class ContainerStateRunning(ApiStruct):
 
 
 class ContainerStateTerminated(ApiStruct):
-    """How it ended."""
+    """How the container ended."""
 
     exit_code: Int32
     container_id: Maybe[str] = UNSET
@@ -47,7 +47,7 @@ class ContainerStateTerminated(ApiStruct):
 
 
 class ContainerStateWaiting(ApiStruct):
-    """Why it does not run yet."""
+    """Why the container does not run yet."""
 
     message: Maybe[str] = UNSET
     reason: Maybe[str] = UNSET
@@ -70,7 +70,7 @@ class LinuxContainerUser(ApiStruct):
 
 
 class ContainerUser(ApiStruct):
-    """Whom the first process runs as."""
+    """The user that the first process runs as."""
 
     linux: Maybe[LinuxContainerUser] = UNSET
 

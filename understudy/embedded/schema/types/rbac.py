@@ -21,7 +21,7 @@ class PolicyRule(ApiStruct):
 
 
 class AggregationRule(ApiStruct):
-    """Whose rules a ClusterRole consists of: those of all ClusterRoles that one of the selectors matches."""
+    """The selectors of the ClusterRoles whose rules this ClusterRole consists of."""
 
     cluster_role_selectors: Maybe[list[LabelSelector]] = UNSET
 

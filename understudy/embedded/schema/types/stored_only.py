@@ -44,7 +44,7 @@ class HorizontalPodAutoscaler(KubeObject, kw_only=True):
 
 
 class ReplicationController(KubeObject, kw_only=True):
-    """What Kubernetes had before ReplicaSets."""
+    """The predecessor of ReplicaSets."""
 
     api_version: str = "v1"
     kind: str = "ReplicationController"

@@ -162,7 +162,8 @@ def _may_resize(new: JobSpec, old: JobSpec) -> bool:
 
 
 def _template(spec: JobSpec, steerable: bool) -> dict[str, Any]:
-    """What must stay of a template: while the job waits suspended, where its pods go may still be said."""
+    """The part of a template that may not change. While the job waits suspended, the scheduling fields may still
+    change."""
     plain: dict[str, Any] = msgspec.to_builtins(spec.template, enc_hook=str)
     if steerable:
         plain.pop("metadata", None)

@@ -53,7 +53,7 @@ def check(spec: PodSpec, field: str, claimed: Collection[str] = ()) -> Iterator[
 def check_template(
     template: PodTemplateSpec, field: str, restart_policies: Sequence[str], claimed: Collection[str] = ()
 ) -> Iterator[Cause]:
-    """Of a workload whose pods may have these restart policies."""
+    """Checks the template of a workload whose pods may have these restart policies."""
     if template.metadata.labels:
         yield from metadata.labels(template.metadata.labels, child(field, "labels"))
     if template.metadata.annotations:

@@ -162,7 +162,8 @@ def _while_running(
 
 
 def _switched(jobset: JobSetObject, document: Document, state: JobSetState) -> tuple[PatchChild, ...]:
-    """Its Jobs pause when it pauses. When it goes on, they do as soon as it is their turn."""
+    """Patches that pause the JobSet's Jobs when the JobSet is suspended. Once it is resumed, each Job is resumed as
+    soon as it is its turn."""
     patches: list[PatchChild] = []
     for group, written in zip(jobset.spec.replicated_jobs, document["spec"].get("replicatedJobs", ()), strict=True):
         if not jobset.spec.suspend and not _in_turn(jobset, state, group):
