@@ -57,7 +57,7 @@ def node(name: str, slice_name: str = "", failed: bool = False, suspect: bool = 
 
 
 class Run(msgspec.Struct, frozen=True):
-    """How a running job runs: who it is, how important, for how long, with how many GPUs a pod."""
+    """A running job: its name, its priority, its age, and the GPUs of each pod."""
 
     name: str
     age: float

@@ -72,7 +72,7 @@ def filled(objects: Iterable[KubeObject]) -> tuple[ClusterView, Snapshot]:
 
 
 def measure(name: str, nodes: int, scenario: Scenario) -> Result:
-    """One round of the scenario, in a process that has done the like before."""
+    """Times one round of the scenario, in a process that has warmed up with similar rounds."""
     with garbage_collector_off():
         objects, decode_seconds = decoded(scenario.documents)
         changes, _ = decoded(scenario.failures)

@@ -1,4 +1,4 @@
-"""What a right answer looks like: a plan is checked against the snapshot, so that a fast wrong one cannot pass."""
+"""Checks plans against the snapshot they were made from, so that a fast plan that is wrong cannot pass."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def victims(plan: Plan) -> set[str]:
 
 
 def victims_are(plan: Plan, count: int, least_work: float) -> None:
-    """As many victims as needed, all of them whole, and no more accelerator-seconds lost than must be."""
+    """Expects `count` victims, all preempted whole, and hardly more accelerator-seconds lost than necessary."""
     preemptions = [action for action in plan.actions if isinstance(action, Preempt)]
     _expect(len(preemptions) == count, f"{count} victims are needed, the plan has {len(preemptions)}")
     _expect(all(action.whole for action in preemptions), "a victim goes whole")
@@ -82,7 +82,8 @@ def every_gang_waits(plan: Plan, gangs: int) -> None:
 
 
 def keeps_places(snapshot: Snapshot, plan: Plan, wanted: Mapping[str, int], enough_for: int) -> None:
-    """As many of the gangs in `wanted` as there is room for hold that many seats on healthy nodes; no gang moves."""
+    """Expects that as many of the gangs in `wanted` as there is room for hold that many seats on healthy nodes, and
+    that no gang moves."""
     _expect(all(isinstance(action, Hold) for action in plan.actions), "something else is done than to keep places")
     holds = {action.gang: action.seats for action in plan.actions if isinstance(action, Hold)}
     kept = {gang: holds[gang] for gang in wanted if gang in holds}

@@ -106,7 +106,7 @@ def burst(nodes: int) -> Scenario:
 
 
 def cold_start(nodes: int) -> Scenario:
-    """As many gangs of 16 pods as an empty cluster holds (1,000 at 16,000 nodes), all waiting."""
+    """An empty cluster, and as many waiting gangs of 16 pods as it holds: 1,000 at 16,000 nodes."""
     gangs = nodes // GANG
     documents = [*_classes(), *(node(_name(n)) for n in range(nodes))]
     documents += (jobset(f"gang-{gang}", (1, GANG), LOW[0], age=60.0 + gang) for gang in range(gangs))
@@ -198,12 +198,12 @@ def _domain(index: int) -> list[str]:
 
 
 def _age(index: int) -> float:
-    """How long a job has run: between an hour and a day, scattered, the same in every run."""
+    """The age of a job: between an hour and a day, scattered, the same in every run."""
     return float(3_600 + index * 2_654_435_761 % 82_800)
 
 
 def _owned_domains(domains: int) -> Iterator[list[int]]:
-    """Which domains each gang owns: one, every tenth gang two, until none is left."""
+    """The domains that each gang owns: one, every tenth gang two, until none is left."""
     gang, first = 0, 0
     while first < domains:
         width = 2 if gang % 10 == 9 and first + 1 < domains else 1

@@ -35,7 +35,7 @@ def kai_figures(anchors: Path) -> KaiFigures:
 
 
 def kai_notes(anchors: Path) -> Iterator[str]:
-    """Where KAI's figures are from, and what its time contains that ours does not."""
+    """Notes on the source of KAI's figures, and on the work in KAI's time that ours does not contain."""
     yield "KAI beside kai-reclaim: its design documents of April 2026 (an older one: over 40 minutes at 1,000 nodes);"
     yield "  the solver that followed takes 1.4 to 1.6 s at 500 nodes on another machine; at 1,000 none is published"
     if (anchors / KAI_FILE).exists():
@@ -56,7 +56,7 @@ def _measured_half(anchors: Path) -> dict[int, float]:
 
 
 def rows(results: Iterable[Result], kai: KaiFigures, pace: float) -> Iterable[str]:
-    """One line a timed plan; `pace` is what the reference loop took on this machine."""
+    """One line for each timed plan; `pace` is the time of the reference loop on this machine."""
     yield _ROW.format("scenario", "nodes", "total", "best total", "plan", "target", "", "loops", "KAI", "KAI / ours")
     for result in results:
         scenario, nodes = str(result["scenario"]), int(result["nodes"])

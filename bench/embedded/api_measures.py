@@ -1,4 +1,4 @@
-"""What is measured of one API server: each function does something to it, and says how long it took."""
+"""Measures one API server: each function does something to it, and returns how long that took."""
 
 import asyncio
 import subprocess
@@ -21,7 +21,7 @@ WATCHERS = 10
 
 
 def creates(running: Running, count: int) -> Figures:
-    """As many creates a second as it takes from 32 connections while 10 watchers look on."""
+    """The creates a second over 32 connections, while 10 watchers are connected."""
     made, seen = _created(running, f"burst-{count}", count, pace=0.0)
     latencies = made["latencies"]
     return {
@@ -33,7 +33,7 @@ def creates(running: Running, count: int) -> Figures:
 
 
 def watching(running: Running, count: int, pace: float) -> Figures:
-    """From the moment a create is sent to the moment each of 10 watchers has its event: the way through the store."""
+    """The time from sending a create until each of 10 watchers has its event: the way through the store."""
     made, seen = _created(running, "paced", count, pace)
     delays = seen["delays"]
     return {
@@ -114,11 +114,11 @@ async def _fill(target: Target, space: str, size: int) -> None:
 
 
 def memory(running: Running, count: int) -> Figures:
-    """What the server holds in memory with so many pods, made anew."""
+    """The server's resident memory after so many new pods have been created."""
     asyncio.run(_fill(running.target, "memory", count))
     return {f"resident_mb_at_{count}_pods": running.resident_bytes() / 1e6}
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """Of values in ascending order: the one that this part of them does not exceed."""
+    """The value that this share of the values, sorted ascending, does not exceed."""
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]

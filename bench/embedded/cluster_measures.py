@@ -1,4 +1,4 @@
-"""What is measured of a whole cluster: how soon it is up, how soon pods run, and what it holds."""
+"""Measures a whole cluster: the time until it is up, the time until pods run, and the memory it takes."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ class Cluster(msgspec.Struct, frozen=True):
     kubeconfig: Path
 
     def resident_bytes(self) -> dict[str, int]:
-        """Of each part."""
+        """The resident memory of each component."""
         status = msgspec.json.decode(_understudy(self.home, "status", "-o", "json"))
         (cluster,) = status["clusters"]
         return {part: resident_bytes(facts["pid"]) for part, facts in cluster["parts"].items()}
@@ -70,7 +70,7 @@ def _pod(name: str, command: str) -> dict[str, Any]:
 
 
 def first_pod() -> Figures:
-    """From `understudy up` being typed to the first pod being seen to run."""
+    """The time from the start of `understudy up` until the first pod is seen to run."""
     began = time.perf_counter()
     with cluster(_SMALL) as made:
         up = time.perf_counter() - began
@@ -104,7 +104,8 @@ async def _all_running(client: KubeClient, names: set[str]) -> None:
 
 
 def applied_to_running(count: int) -> Figures:
-    """One pod after the other: from the request, and from kubectl being started, to the container's first command."""
+    """Starts one pod after the other. Times from the request, and from the start of kubectl, to the container's first
+    command."""
     with cluster(_SMALL) as made, tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         figures = _quantiles("request_to_process", uvloop.run(_requested(made, folder, count)))

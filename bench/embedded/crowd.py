@@ -77,7 +77,7 @@ def _figures(before: list[float], after: list[float], crowded: dict[str, list[fl
 
 
 class _Population:
-    """How many pods and Services the namespace of the gang has, as watches show it."""
+    """Counts the pods and Services in the namespace of the gang, as watches show them."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()

@@ -106,7 +106,7 @@ def _unchunked(body: bytes) -> bytes:
 
 @contextlib.asynccontextmanager
 async def lines_to(target: Target, count: int) -> AsyncIterator[list[Line]]:
-    """So many connections, closed at the end."""
+    """Opens so many connections, and closes them at the end."""
     context, loop = target.tls(), asyncio.get_running_loop()
     lines: list[Line] = []
     try:

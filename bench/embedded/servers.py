@@ -59,7 +59,7 @@ def ours() -> Iterator[Running]:
 
 
 def peer_at_hand() -> bool:
-    """Whether there are etcd and kube-apiserver; nothing is built for the sake of a measurement."""
+    """Whether etcd and kube-apiserver are installed; nothing is built for the sake of a measurement."""
     return not missing((ETCD, APISERVER))
 
 

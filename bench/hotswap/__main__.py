@@ -52,7 +52,7 @@ def _measured(name: str, options: argparse.Namespace) -> Result:
 
 
 def _measured_warm(shape: Shape, options: argparse.Namespace) -> Result:
-    """Without understudies first; how long a member then takes to load is how long an understudy is given to."""
+    """Measures without understudies first. The time a member then takes to load is the time an understudy gets to load."""
     with tempfile.TemporaryDirectory(prefix="understudy-bench-") as place:
         made = program(Path(place), options.import_seconds)
         cold = _played(scenarios.warm(shape, made, 0), "cold", options)
@@ -73,7 +73,7 @@ def _played(scenario: Scenario, title: str, options: argparse.Namespace) -> Resu
 
 
 def _progress(name: str, count: int) -> Progress:
-    """On a terminal one line that is written over; else a line now and then."""
+    """Shows progress: on a terminal one line that is overwritten, else a line now and then."""
     rewritten, every = sys.stderr.isatty(), max(1, count // 10)
 
     def tell(number: int, moments: Moments) -> None:

@@ -78,7 +78,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def place(self) -> Place:
-        """Its member's seat in the gang, which outlives the pod: an index of a Job, else the name."""
+        """The place of the member in its gang, which outlives the pod: an index of a Job, else the name."""
         labels, space = self.metadata.labels, self.metadata.namespace
         if INDEX in labels:
             return space, f"{labels.get(CHILD_JOB, '')}/{labels[INDEX]}"
@@ -86,7 +86,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def leads(self) -> bool:
-        """Whether the others meet at it."""
+        """Whether the other members meet at this one."""
         return self.metadata.labels.get(INDEX, "") == "0" or self.metadata.name.endswith("-master-0")
 
     @property
@@ -123,7 +123,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
 
 def held_name(place: Place) -> str:
-    """What a place is called where its seat is held."""
+    """The name of a place in the annotation that holds seats."""
     return place[1].replace("/", "-")
 
 
@@ -159,7 +159,7 @@ class _JobStatus(msgspec.Struct, frozen=True, gc=False):
 
 
 class _JobSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """As much of a Job, a JobSet and a PyTorchJob as says how many pods there will be."""
+    """The fields of a Job, a JobSet and a PyTorchJob from which the number of pods follows."""
 
     suspend: bool = False
     parallelism: int = 1

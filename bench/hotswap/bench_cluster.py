@@ -34,7 +34,7 @@ _BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(20000
 
 
 def pools(nodes: int, spares: int, accelerators: int) -> list[Pool]:
-    """As many nodes, and as many spares, each with this many accelerators."""
+    """Pools with so many nodes and so many spares, each with this many accelerators."""
     offers: dict[str, Any] = {"cpu": 64, "memory": "256Gi", "accelerators": {ACCELERATOR: accelerators}}
     spare = [Pool(name="spare", count=spares, spare=True, **offers)] if spares else []
     return [Pool(name="node", count=nodes, **offers), *spare]
@@ -60,7 +60,7 @@ def cluster(
 
 @contextlib.contextmanager
 def full_load(cores: int) -> Iterator[None]:
-    """As many processes that only count as there are cores; they end with this process, too."""
+    """Runs one busy process for each core. The processes also end when this process ends."""
     command = [sys.executable, "-c", _BUSY, str(os.getpid())]
     busy = [subprocess.Popen(command) for _ in range(cores)]
     try:

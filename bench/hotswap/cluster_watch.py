@@ -1,4 +1,4 @@
-"""Where incidents happen: follows pods and nodes through the API, and keeps when each change of them arrived."""
+"""Follows pods, nodes, events and incidents through the API, and records when each change arrived."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ CALM = 0.25  # seconds without news of pods and nodes
 
 
 class NeverSeen(Exception):
-    """What was waited for, and what was to be seen instead."""
+    """A state was not reached in time. The message says which, and what was seen instead."""
 
 
 class ClusterWatch:
@@ -56,11 +56,11 @@ class ClusterWatch:
     # What is to be seen
 
     def members(self, gang: str) -> dict[str, Pod]:
-        """By uid, those that stay."""
+        """The gang's pods that are not being deleted, by uid."""
         return {uid: pod for uid, pod in self.pods.items() if pod.gang == gang and pod.stays}
 
     def whole(self, gangs: Mapping[str, int], lost: Collection[str] = ()) -> bool:
-        """Whether each of these gangs has so many members that run, none of them on a lost node."""
+        """Whether each of these gangs has so many running members, none of them on a lost node."""
         for gang, size in gangs.items():
             members = self.members(gang).values()
             if len(members) != size or not all(pod.runs and pod.node not in lost for pod in members):
@@ -69,7 +69,7 @@ class ClusterWatch:
 
     @property
     def understudies(self) -> int:
-        """How many run, ready to step in."""
+        """The number of understudies that run, ready to step in."""
         return sum(pod.is_understudy and pod.runs for pod in self.pods.values())
 
     def at_peace(self, gangs: Mapping[str, int], understudies: int) -> bool:
@@ -79,7 +79,8 @@ class ClusterWatch:
     async def until(
         self, what: str, seen: Callable[[], bool], every: float | None = None, limit: float = LIMIT
     ) -> None:
-        """Looks at each change, and where time alone can make it true as often as `every` says."""
+        """Waits until `seen` is true. Looks at each change, and also at intervals of `every` where time alone can make
+        it true."""
         deadline = time.monotonic() + limit
         while True:
             self._changed.clear()
@@ -99,7 +100,7 @@ class ClusterWatch:
         await self.until(what, lambda: self.at_peace(gangs, understudies), CALM / 4)
 
     async def alive(self, uids: Collection[str]) -> float | None:
-        """Returns when each of these pods has a living process: None where that was so at the first look."""
+        """The time at which each of these pods has a living process; None where that was so at the first look."""
         first, bodies = True, {self.pods[uid].body for uid in uids}
         while not self.process_table.look().keys() >= bodies:
             first = False

@@ -46,7 +46,7 @@ class Monitor:
         self._process = process
 
     async def warn(self, nodes: Iterable[str]) -> None:
-        """To be called before nodes fail; returns when the monitor knows it."""
+        """Announces nodes that are about to fail; returns when the monitor knows them."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(sorted(nodes)) + b"\n")
@@ -110,7 +110,7 @@ async def _held(client: KubeClient) -> dict[str, frozenset[str]]:
 
 
 def _look(checker: InvariantChecker, process_table: ProcessTable) -> None:
-    """Two that were not there at the same moment may be met one after the other in one look: hence the second."""
+    """Looks twice, since two processes that never lived at the same moment may both be found in one look."""
     living = process_table.look()
     for suspicion in list(checker.processes(living, time.monotonic(), time.time())):
         if all(any(map(is_living, living[uid])) for uid in suspicion[2:]):

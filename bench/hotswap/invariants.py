@@ -1,4 +1,4 @@
-"""What must never happen while gangs are repaired: turns what was seen of pods, jobs and processes into violations."""
+"""Checks what must never happen while gangs are repaired: turns observed pods, jobs and processes into violations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -35,7 +35,7 @@ class CheckedGang(msgspec.Struct):
     reported: bool = False  # of this time of being uneven
 
     def seated(self) -> dict[Place, str]:
-        """With the uid of the pod that sits there. A dead pod does, until its death is detected."""
+        """By place, the uid of the pod that sits there. A dead pod keeps its seat until its death is detected."""
         return {pod.place: uid for uid, pod in self.pods.items() if pod.stays and pod.node}
 
 
@@ -75,7 +75,7 @@ class InvariantChecker:
             self._report("jobs_lost", f"{name} {'is gone' if gone else 'has failed'}", name)
 
     def fail(self, nodes: Iterable[str]) -> None:
-        """Nodes that die now: what sits there is lost."""
+        """Announces nodes that fail now: the seats on them are lost."""
         dead = set(nodes)
         for gang in self._gangs.values():
             for uid, pod in gang.pods.items():
@@ -97,14 +97,14 @@ class InvariantChecker:
         yield from _shared(_by_device(living), "accelerator_twice")
 
     def report_violation(self, suspicion: tuple[str, ...]) -> None:
-        """Both were seen to live again after they had been seen to live."""
+        """Reports two pods that were both seen to live in a second look, after they had been seen in the first."""
         kind, what, *uids = suspicion
         names = " and ".join(self._title(uid) for uid in uids)
         self._report(kind, f"{what}: {names} live at the same time", *uids)
 
     def uneven(self, now: float) -> list[str]:
-        """Gangs that seem to sit partly for too long. The news of the rest may still be on their way to us, and we may
-        have had no turn: the caller asks the cluster, and passes the answer to `ask_again`."""
+        """Gangs that seem to be partly seated for too long. Changes may still be on their way to this process, and it
+        may not have had a turn. So the caller asks the cluster, and passes the answer to `ask_again`."""
         return [
             name
             for name, gang in self._gangs.items()
@@ -112,7 +112,7 @@ class InvariantChecker:
         ]
 
     def ask_again(self, name: str, pods: Iterable[Pod], held: frozenset[str] = frozenset()) -> None:
-        """Of a gang that seemed uneven, with all pods there are now, and the members for which seats are held."""
+        """Judges a gang that seemed uneven by all pods that exist now, and the members for which seats are held."""
         gang = self._gangs[name]
         there = msgspec.structs.replace(gang, pods={pod.uid: pod for pod in pods if pod.gang == name}, held=held)
         seated = there.seated()
@@ -124,7 +124,7 @@ class InvariantChecker:
             gang.uneven_since = None
 
     def end(self, pods: Iterable[Pod]) -> None:
-        """With all pods there are now, which we need not have heard of."""
+        """Checks all pods that exist at the end, of which this process need not have seen the last changes."""
         there = list(pods)
         for name, gang in self._gangs.items():
             if not gang.places:
@@ -172,14 +172,15 @@ class InvariantChecker:
         return f"pod {uid}" if pod is None else f"{pod.metadata.name} ({uid[:8]}, on {pod.node})"
 
     def _report(self, kind: str, words: str, *about: str) -> None:
-        """Each thing once."""
+        """Reports each violation once."""
         if (kind, *about) not in self._reported:
             self._reported.add((kind, *about))
             self.violations.append((kind, words))
 
 
 def _sort_into_lots(gang: CheckedGang, seated: Mapping[Place, str]) -> None:
-    """Who loses its seat after the first of a lot has a new one was not known of when those were given out."""
+    """Groups the places that lost their seats together. A loss that is noticed after the first new seats of a lot were
+    given begins another lot."""
     noticed = gang.failed.keys() - seated.keys() - set().union(*gang.lots)
     if noticed and (not gang.lots or gang.lots[-1] & seated.keys()):
         gang.lots.append(set())
@@ -188,7 +189,8 @@ def _sort_into_lots(gang: CheckedGang, seated: Mapping[Place, str]) -> None:
 
 
 def _uneven(gang: CheckedGang, seated: Mapping[Place, str]) -> bool:
-    """A seat that is held counts: it will be given. Members whose pods were never seen count as missing."""
+    """Whether a gang is partly seated. A held seat counts as taken; a member whose pod was never seen counts as
+    missing."""
     missing = {place for place in gang.places - seated.keys() if held_name(place) not in gang.held}
     unheard = gang.size - len(gang.places | seated.keys()) - len(gang.held - {held_name(one) for one in gang.places})
     if seated and unheard > 0:

@@ -1,4 +1,4 @@
-"""Who lives, as /proc tells it: the processes of pods, by the mark in their environment, with their accelerators."""
+"""Reads the living processes of pods from /proc, by the mark in their environment, with their accelerators."""
 
 import os
 import time
@@ -28,7 +28,7 @@ class ProcessTable:
         self._first_seen: dict[int, float] = {}
 
     def look(self) -> dict[str, list[PodProcess]]:
-        """The living, by the uid of their pod."""
+        """The living processes, by the uid of their pod."""
         now, pids = time.monotonic(), {int(name) for name in os.listdir("/proc") if name.isdecimal()}
         for gone in self._known.keys() - pids:
             del self._known[gone]
@@ -52,7 +52,7 @@ class ProcessTable:
 
 
 def read(pid: int) -> PodProcess | None:
-    """None if it is no process of a pod, or may not be read."""
+    """The process with this id; None if it belongs to no pod, or may not be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             variables = file.read().split(b"\0")
@@ -72,7 +72,7 @@ def is_living(body: PodProcess) -> bool:
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """Its state, and when it began; the name before them may hold anything."""
+    """The state of a process, and when it began. The name before them may contain anything."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -25,12 +25,12 @@ class Rendezvous(msgspec.Struct, frozen=True):
 
     @property
     def moments(self) -> list[float]:
-        """When members were past it, on the monotonic clock."""
+        """The times at which members passed the rendezvous, on the monotonic clock."""
         ahead = time.time() - time.monotonic()
         return sorted(at - ahead for file in self._files() for at in _moments(file))
 
     async def past(self, count: int) -> float:
-        """When so many had been past it: one for each process of a member that ever was."""
+        """The time at which so many had passed the rendezvous: one for each process that ever was a member."""
         deadline = time.monotonic() + LIMIT
         while len(found := self.moments) < count:
             if time.monotonic() > deadline:
@@ -43,7 +43,7 @@ class Rendezvous(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What the members run, and what is to be said of it."""
+    """The program that members run, and its parameters."""
 
     path: Path
     rendezvous: Rendezvous

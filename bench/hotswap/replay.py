@@ -56,7 +56,7 @@ def seats_in(note: str) -> list[tuple[str, str]]:
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What was true from this revision on."""
+    """The state of the gang from this revision on."""
 
     revision: int
     seated: frozenset[str]  # places whose pods have a node and stay
@@ -66,7 +66,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Episode(msgspec.Struct):
-    """From the first seat of a gang that had none, until it has none again."""
+    """The time from the first seat of a gang that had none, until it has none again."""
 
     began: int
     whole: int | None = None  # the first revision at which every member had a seat, a held seat, or was done
@@ -135,7 +135,7 @@ class GangReplay(msgspec.Struct):
 
 
 def replayed(name: str, size: int, observations: Iterable[PodState | JobState]) -> GangReplay:
-    """Of all that was seen of the pods and the job of one gang, in any order."""
+    """Replays all observed states of the pods and the job of one gang, which may come in any order."""
     state = _State()
     gang = GangReplay(name, size, [], {}, {}, {})
     for observed in sorted(observations, key=lambda one: one.revision):

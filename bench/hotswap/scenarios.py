@@ -1,4 +1,4 @@
-"""What happens to whom: each scenario is a cluster, the gangs on it, and which nodes fail in which way."""
+"""The scenarios: each is a cluster, the gangs on it, and which nodes fail in which way."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ Fault = Callable[[ClusterFolder, Sequence[str]], Awaitable[float]]
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What the command line says of the sizes."""
+    """The sizes given on the command line."""
 
     processes: int = 8  # pods to a node
     grace: int = 0  # seconds the victim needs; 0: it ends at once
@@ -87,7 +87,7 @@ def victim(shape: Shape) -> Scenario:
 
 
 def burst(shape: Shape) -> Scenario:
-    """Of eleven nodes eight die, and each gang keeps one."""
+    """Eight of eleven nodes fail, and each gang keeps one."""
     failed = {"train-a": 3, "train-b": 3, "train-c": 2}
     return Scenario(
         name="burst",

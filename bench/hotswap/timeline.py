@@ -1,4 +1,4 @@
-"""When what happened in an incident: turns the moments at which changes of pods were seen into the steps of a swap."""
+"""Turns the moments at which changes of pods were seen into the steps of a swap."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ Moments = dict[str, float]  # step -> milliseconds since the fault
 
 
 class Trace(msgspec.Struct):
-    """One pod: the moments at which each was first seen of it, by the clock of who looks."""
+    """One pod: the moments at which each change of it was first seen, by the clock of the observer."""
 
     name: str
     gang: str
@@ -75,7 +75,7 @@ def recorded(record: records.Incident, failed_at: float) -> Moments:
 
 
 def total(moments: Moments) -> float:
-    """When it was over."""
+    """The moment at which the swap was complete."""
     return moments["rendezvous"] if "rendezvous" in moments else moments["running"]
 
 
@@ -85,7 +85,7 @@ def spread(values: Iterable[float]) -> dict[str, float]:
 
 
 def by_step(incidents: Sequence[Mapping[str, float]], steps: Sequence[str] = STEPS) -> dict[str, dict[str, float]]:
-    """For each step, when it was done since the fault, and `took_`: how long after the step before it."""
+    """For each step, the time since the fault, and `took_`: the time since the step before it."""
     found = {}
     for number, step in enumerate(steps):
         seen = [moments for moments in incidents if step in moments]

@@ -1,7 +1,9 @@
-"""What a member runs where the way to the rendezvous is timed: a large import, a meeting with rank 0, then nothing.
+"""The program of a member where the way to the rendezvous is timed: a large import, a meeting with rank 0, then
+nothing.
 
-Run as `worker.py FOLDER HOST PORT`, with the import put before its first line. When it is past the rendezvous it adds a
-line to the file of its rank in FOLDER: the time. Rank 0 accepts a connection of every other rank, again and again.
+Run as `worker.py FOLDER HOST PORT`, with the import put before its first line. When it has passed the rendezvous it
+adds a line with the time to the file of its rank in FOLDER. Rank 0 accepts a connection of every other rank, again and
+again.
 """
 
 import os

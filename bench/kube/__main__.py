@@ -106,7 +106,7 @@ async def _clean(running: Cluster) -> AsyncIterator[KubeClient]:
 
 
 def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
-    """With Kubernetes' own leases, node controller and tolerations."""
+    """Measures node failures with Kubernetes' own leases, node controller and tolerations."""
     with cluster(Settings(scheduler=None, operators=())) as running:
         workload.create(running, DYING_NODES)
         rows = [asyncio.run(_replaced(running, OURS, manner)) for manner in manners]

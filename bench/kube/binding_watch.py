@@ -14,7 +14,7 @@ from understudy.ports import ChangeType
 
 
 class NeverSeen(Exception):
-    """What had to happen did not, in the time given."""
+    """An expected change did not happen in the given time."""
 
 
 class _Meta(msgspec.Struct, rename="camel"):

@@ -1,4 +1,4 @@
-"""What a measurement left in the cluster: deleted, and waited for until the API server has none of it any more.
+"""Deletes what a measurement left in the cluster, and waits until the API server has none of it any more.
 
 A PodGroup stays until its pods are gone and a controller has removed its finalizer. A contender that began before that
 would find objects of the contender before.

@@ -1,4 +1,4 @@
-"""What is measured of a scheduler: filling an empty cluster, and making room for important gangs in a full one."""
+"""Measures a scheduler: filling an empty cluster, and making room for important gangs in a full one."""
 
 import asyncio
 from collections.abc import Sequence

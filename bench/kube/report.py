@@ -24,7 +24,7 @@ def lines(found: Sequence[Result]) -> Iterator[str]:
 
 
 def medians(found: Iterable[Result]) -> list[Result]:
-    """One row for each scheduler and load: the median of what was measured, and the worst of what was counted."""
+    """One row for each scheduler and load: the median of the measured values, and the worst of the counted ones."""
     rounds: dict[tuple[str, int], list[Result]] = {}
     for row in found:
         rounds.setdefault((row["scheduler"], row["busy_loops"]), []).append(row)
@@ -45,7 +45,7 @@ def _median(rows: Sequence[Result]) -> Result:
 
 
 def slowdown(idle: Result, loaded: Result) -> tuple[float, float]:
-    """How many times as long the same work takes under load: to bind a pod, and to take four slices."""
+    """The factor by which the same work takes longer under load: to bind a pod, and to take four slices."""
     binding = idle["filled"]["rate"] / loaded["filled"]["rate"]
     return binding, loaded["preempted"]["seconds"] / idle["preempted"]["seconds"]
 

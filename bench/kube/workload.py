@@ -1,4 +1,4 @@
-"""What is put into the cluster: nodes in slices, priorities, and gangs of pods; the same for every scheduler."""
+"""Creates the workload in the cluster: nodes in slices, priorities, and gangs of pods; the same for every scheduler."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -40,7 +40,7 @@ def nodes(count: int) -> list[dict[str, Any]]:
 
 
 def create(cluster: Cluster, count: int) -> None:
-    """What all contenders share and none of them changes: a namespace, two priorities, and nodes."""
+    """Creates what all contenders share and none of them changes: a namespace, two priorities, and nodes."""
     cluster.namespace(NAMESPACE)
     for name, value in ((LOW, 100), (HIGH, 1000)):
         head = {"apiVersion": PRIORITY_CLASSES.api_version, "kind": PRIORITY_CLASSES.kind}

@@ -70,7 +70,7 @@ def resident() -> float:
 
 
 def main(way: str, folder: Path, share: int) -> None:
-    """Of every `share` pages one is decoded: what takes a minute for a tenth need not take ten."""
+    """Decodes one of every `share` pages: a slow way needs ten minutes for all pages, and one for a tenth of them."""
     result: dict[str, float] = {"objects": 0}
     kept = []
     for plural in ("pods", "nodes"):

@@ -127,7 +127,7 @@ def _default_tolerations() -> list[Document]:
 
 
 def node() -> Template:
-    """With fifty images, which are most of a node's text."""
+    """A node with fifty images, which are most of a node's text."""
     amounts = {"cpu": "192", "ephemeral-storage": "3514826184Ki", "hugepages-2Mi": "0", "memory": "2113416Mi"}
     amounts |= {"nvidia.com/gpu": "8", "pods": "110", "rdma/hca": "8"}
     digest = "c0ffee5a1ad7ea57ab1e0ddba11decade5eed5ca1ab1efacade0ff1ced0dd1e5"
@@ -196,7 +196,7 @@ def node() -> Template:
 
 
 def lease() -> Template:
-    """It lasts longer than elsewhere: on a machine too busy to renew in time, no node is to be thought dead."""
+    """A lease that lasts longer than usual: no node is to be taken for dead because a busy machine renews late."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": "%(name)s", "uid": "%(uid)s"}
     spec = {"holderIdentity": "%(name)s", "leaseDurationSeconds": 3600, "renewTime": "%(renewed)s"}
     metadata = {**_metadata(("kubelet",)), "ownerReferences": [owner]}
@@ -204,7 +204,7 @@ def lease() -> Template:
 
 
 def claim() -> Template:
-    """One of those that come and go beside the jobs; the note is what changes."""
+    """A claim of those that come and go beside the jobs; only its note changes."""
     notes = {"pv.kubernetes.io/bind-completed": "yes", "bench/note": "0"}
     spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "standard", "volumeName": "pvc-%(uid)s"}
     metadata = {**_metadata(("kube-controller-manager",)), "annotations": notes}

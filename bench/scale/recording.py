@@ -18,7 +18,7 @@ FIRST_REVISION = 1_000_000
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Who sits where: daemons everywhere, a gang a slice, and for the rest of the pods plain Jobs on the last nodes."""
+    """The seats: daemons everywhere, a gang a slice, and for the rest of the pods plain Jobs on the last nodes."""
 
     nodes: int
     pods: int

@@ -74,7 +74,7 @@ class Subject:
 
 
 async def _first_bind(client: KubeClient) -> float:
-    """When the first binding reached the server, by a clock that all processes share."""
+    """The time at which the first binding reached the server, by a clock that all processes share."""
     async with asyncio.timeout(PATIENCE):
         while (seen := await _seen(client))["first_bind"] is None:
             await asyncio.sleep(0.05)
@@ -82,7 +82,7 @@ async def _first_bind(client: KubeClient) -> float:
 
 
 async def _rest(loop: SchedulingLoop) -> None:
-    """Until it has had nothing to do for a while, leases aside."""
+    """Waits until the scheduler has had nothing to do for a while, leases aside."""
     quiet = 0
     async with asyncio.timeout(PATIENCE):
         while quiet < SETTLE:

@@ -92,7 +92,7 @@ class Served:
             await asyncio.sleep(TICK)
 
     async def renew(self) -> None:
-        """What every cluster has: each node renews its lease every ten seconds."""
+        """Renews the lease of each node every ten seconds, as in every cluster."""
         while True:
             await self.push("leases", self.recording.layout.nodes / RENEWED_EVERY, RENEWED_EVERY)
 

@@ -47,7 +47,7 @@ class Eviction(msgspec.Struct):
 
 
 def steps_of(events: Sequence[Churn], notice: float | None) -> list[Step]:
-    """What is to be done when. A notice is given as early as it can be: not before its machine has appeared."""
+    """The schedule of a replay. A notice is given as early as it can be, but not before its machine has appeared."""
     steps, appeared = [], dict[str, float]()
     for event in sorted(events):
         if event.appears:
@@ -111,7 +111,7 @@ class MachineChurn:
         )
 
     async def _take(self, machine: str) -> None:
-        """In silence, or as a cloud does it: the machine dies and its Node is deleted."""
+        """Takes a machine away: in silence, or as a cloud does it, when the machine dies and its Node is deleted."""
         await ask_agent(self._folder.agent_socket, FailNode(machine, "freeze" if self._mode.silent else "kill"))
         if not self._mode.silent:
             try:

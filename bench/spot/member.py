@@ -89,13 +89,13 @@ def _number(line: socket.socket) -> int:
 
 
 def _leave_if_told() -> None:
-    """There is nothing to save while the members are apart."""
+    """Leaves after a notice. While the members are apart there is nothing to save."""
     if train.stopping() is not None:
         train.leave()
 
 
 class Counter:
-    """What the next step depends on."""
+    """The state of the training, on which the next step depends."""
 
     def __init__(self, seconds: float) -> None:
         self.steps = 0

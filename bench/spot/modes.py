@@ -1,4 +1,4 @@
-"""What is compared: how a machine goes, whether that is announced, and when the cluster learns of it."""
+"""The modes that are compared: how a machine goes, whether that is announced, and when the cluster learns of it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What came of a replay: figures by ledgers, jobs and events, the same for every mode."""
+"""Turns ledgers, jobs and events of a replay into figures, the same for every mode."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +60,7 @@ def lost_jobs(jobs: Sequence[dict[str, Any]], gangs: Sequence[Gang]) -> int:
 
 
 def preemptions(events: Sequence[dict[str, Any]]) -> int:
-    """How often a job had to make room for another."""
+    """The number of times a job had to make room for another."""
     told = (one for one in events if one["reason"] == "Preempted" and one["involvedObject"]["kind"] == "Job")
     return sum(max(one.get("count") or 1, (one.get("series") or {}).get("count", 1)) for one in told)
 

@@ -38,7 +38,7 @@ def read_bamboo(lines: Iterable[str]) -> list[Churn]:
 
 
 def read_counts(lines: Iterable[str], zone: str) -> list[Churn]:
-    """How many machines a zone gave at each probe. A lower count takes the machines that came last."""
+    """The number of machines a zone gave at each probe. A lower count takes the machines that came last."""
     rows = [row for row in csv.DictReader(lines) if row.get("zone") == zone]
     counts = sorted((_moment(row["scheduled_at_pdt"]), int(row["created"])) for row in rows)
     if not counts:
@@ -52,7 +52,7 @@ def read_counts(lines: Iterable[str], zone: str) -> list[Churn]:
 
 
 def read_availability(lines: Iterable[str]) -> list[Churn]:
-    """One machine a zone, run-length coded: so many ticks during which it was available, or was not."""
+    """One machine for each zone, run-length coded: so many ticks in which it was available, or was not."""
     found, up = [], dict[str, bool]()
     rows = [(_moment(row["start_utc"]), row["zone_instance"], row["available"] == "1") for row in csv.DictReader(lines)]
     if not rows:
@@ -148,7 +148,7 @@ def _most_at_once(events: Sequence[Churn]) -> int:
 
 
 def window(events: Sequence[Churn], begin: float, length: float) -> list[Churn]:
-    """What happens within this time, counted from its begin. What is there then appears at 0."""
+    """The events within this time, counted from its begin. Machines that exist then appear at 0."""
     alive: dict[str, None] = {}
     found = []
     for event in sorted(events):

@@ -13,7 +13,7 @@ PORT = 29500
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How the members work; all in seconds, and none of it is sped up."""
+    """The pace of the members; all in seconds, and none of it is sped up."""
 
     step: float = 0.02
     save: float = 0.2
@@ -52,7 +52,7 @@ def _gang(folder: Path, name: str, size: int, pace: Pace, priority: str) -> Gang
 
 
 def progress(folder: Path, job: str) -> Progress:
-    """By the ledger of rank 0, whoever had that rank: members work in lockstep."""
+    """The progress by the ledger of rank 0, over all processes that had that rank: members work in lockstep."""
     try:
         steps = _steps((folder / job / "ledger-0").read_text())
     except FileNotFoundError:

@@ -35,7 +35,7 @@ class RemoteCluster(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def remote_config(options: argparse.Namespace) -> Config | None:
-    """The config of the cluster that the options or the environment select; None if there is none, or it is embedded."""
+    """The config of the cluster that the options or the environment select; None for none and for an embedded one."""
     given = argparse.Namespace(namespace=None, cluster=None, context=options.context, kubeconfig=options.kubeconfig)
     try:
         config = client_config(given)
