@@ -121,8 +121,8 @@ def _quantiles(name: str, seconds: list[float]) -> Figures:
 
 def _reporting_pod(name: str, folder: Path) -> dict[str, Any]:
     """A pod that says when it began, by a clock the whole machine shares."""
-    told = folder / name
-    return _pod(name, f"date +%s.%N > {told}.part && mv {told}.part {told}; exec sleep 600")
+    file = folder / name
+    return _pod(name, f"date +%s.%N > {file}.part && mv {file}.part {file}; exec sleep 600")
 
 
 async def _requested(made: Cluster, folder: Path, count: int) -> list[float]:
@@ -132,12 +132,12 @@ async def _requested(made: Cluster, folder: Path, count: int) -> list[float]:
             name = f"asked-{number}"
             sent = time.time()
             await client.create(Ref(PODS, "default"), _reporting_pod(name, folder))
-            delays.append(await _told(folder / name) - sent)
+            delays.append(await _time_written(folder / name) - sent)
             await client.delete(Ref(PODS, "default", name), grace=0)
     return delays
 
 
-async def _told(file: Path) -> float:
+async def _time_written(file: Path) -> float:
     deadline = time.monotonic() + 30
     while not file.exists():
         if time.monotonic() > deadline:
@@ -154,7 +154,7 @@ def _applied(kubectl: str, made: Cluster, folder: Path, count: int) -> list[floa
         body = msgspec.json.encode(_reporting_pod(name, folder))
         sent = time.time()
         subprocess.run([*command, "apply", "-f", "-"], input=body, check=True, stdout=subprocess.DEVNULL, timeout=60)
-        delays.append(asyncio.run(_told(folder / name)) - sent)
+        delays.append(asyncio.run(_time_written(folder / name)) - sent)
         subprocess.run([*command, "delete", "pod", name, "--now", "--wait=false"], check=True, capture_output=True)
     return delays
 

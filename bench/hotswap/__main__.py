@@ -52,7 +52,7 @@ def _measured(name: str, options: argparse.Namespace) -> Result:
 
 
 def _measured_warm(shape: Shape, options: argparse.Namespace) -> Result:
-    """Measures without understudies first. The time a member then takes to load is the time an understudy gets to load."""
+    """Measures without understudies first. A member's time to load is then the time an understudy gets to load."""
     with tempfile.TemporaryDirectory(prefix="understudy-bench-") as place:
         made = program(Path(place), options.import_seconds)
         cold = _played(scenarios.warm(shape, made, 0), "cold", options)
@@ -76,14 +76,14 @@ def _progress(name: str, count: int) -> Progress:
     """Shows progress: on a terminal one line that is overwritten, else a line now and then."""
     rewritten, every = sys.stderr.isatty(), max(1, count // 10)
 
-    def tell(number: int, moments: Moments) -> None:
+    def show(number: int, moments: Moments) -> None:
         words = f"{name}: {number + 1} of {count}, the last took {total(moments):.0f} ms"
         if rewritten:
             print(f"\r\033[K{words}", end="" if number + 1 < count else "\n", file=sys.stderr, flush=True)
         elif (number + 1) % every == 0:
             print(words, file=sys.stderr, flush=True)
 
-    return tell
+    return show
 
 
 def _wanted(given: Sequence[str] | None) -> list[str]:

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _decoding(layout: Layout, options: argparse.Namespace) -> Result:
-    """Decoding times by method: the best of several processes, since other load on this machine only makes it slower."""
+    """Decoding times by method: the best of several processes, since other load only makes them slower."""
     ways = {"ours": sys.executable, "dicts": sys.executable, "standard": sys.executable}
     if options.peers:
         ways |= _peers()

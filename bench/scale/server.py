@@ -68,9 +68,9 @@ class Served:
         node = msgspec.json.decode(body)["target"]["name"]
         text = self._waiting.get(name)
         if text is not None:
-            self.tell("pods", text.replace(b'"spec":{', f'"spec":{{"nodeName":"{node}",'.encode(), 1))
+            self.publish("pods", text.replace(b'"spec":{', f'"spec":{{"nodeName":"{node}",'.encode(), 1))
 
-    def tell(self, plural: str, text: bytes) -> None:
+    def publish(self, plural: str, text: bytes) -> None:
         kind, version, revision = _KINDS[plural], _VERSIONS.get(plural, "v1"), self.recording.next_revision()
         text = _REVISION.sub(f'"resourceVersion":"{revision}"'.encode(), text, count=1)
         line = f'{{"type":"MODIFIED","object":{{"kind":"{kind}","apiVersion":"{version}",'.encode() + text[1:] + b"}\n"
@@ -87,7 +87,7 @@ class Served:
         began, done = time.monotonic(), 0
         while (now := time.monotonic() - began) < seconds:
             for number in range(done, int(now * rate)):
-                self.tell(sort, change(items[number % len(items)], number))
+                self.publish(sort, change(items[number % len(items)], number))
             done = int(now * rate)
             await asyncio.sleep(TICK)
 
@@ -158,13 +158,13 @@ class Conversation(asyncio.Protocol):
         method, url = self._parser.get_method().decode(), urlsplit(self._url.decode())
         query = {key: values[-1] for key, values in parse_qs(url.query).items()}
         if url.path.startswith("/bench/"):
-            self._tasks.add(asyncio.create_task(self._told(query)))
+            self._tasks.add(asyncio.create_task(self._push_and_answer(query)))
         elif method != "GET":
             self._write(url.path)
         else:
             self._read(url.path, query)
 
-    async def _told(self, query: dict[str, str]) -> None:
+    async def _push_and_answer(self, query: dict[str, str]) -> None:
         served = self._served
         before = dict(served.pushed)
         if "sort" in query:

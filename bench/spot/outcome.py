@@ -61,8 +61,8 @@ def lost_jobs(jobs: Sequence[dict[str, Any]], gangs: Sequence[Gang]) -> int:
 
 def preemptions(events: Sequence[dict[str, Any]]) -> int:
     """The number of times a job had to make room for another."""
-    told = (one for one in events if one["reason"] == "Preempted" and one["involvedObject"]["kind"] == "Job")
-    return sum(max(one.get("count") or 1, (one.get("series") or {}).get("count", 1)) for one in told)
+    preempted = (one for one in events if one["reason"] == "Preempted" and one["involvedObject"]["kind"] == "Job")
+    return sum(max(one.get("count") or 1, (one.get("series") or {}).get("count", 1)) for one in preempted)
 
 
 async def _items(client: KubeClient, path: str) -> list[dict[str, Any]]:

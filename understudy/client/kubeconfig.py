@@ -177,19 +177,19 @@ def _plugin(user: KubeconfigEntry, cluster: KubeconfigEntry) -> ExecPlugin:
         env=tuple((_text(one.get("name")), _text(one.get("value"))) for one in map(_mapping, _list(given.get("env")))),
         interactive=interactive,
         hint=_text(given.get("installHint")).strip(),
-        cluster=_told(cluster) if given.get("provideClusterInfo") else None,
+        cluster=_cluster_info(cluster) if given.get("provideClusterInfo") else None,
     )
 
 
-def _told(cluster: KubeconfigEntry) -> dict[str, Any]:
+def _cluster_info(cluster: KubeconfigEntry) -> dict[str, Any]:
     """The cluster as passed to a plugin, with the authority inline even if the kubeconfig names a file."""
     kept = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
-    told = {field: cluster.fields[field] for field in kept if cluster.fields.get(field)}
+    info = {field: cluster.fields[field] for field in kept if cluster.fields.get(field)}
     if authority := cluster.pem("certificate-authority"):
-        told["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
+        info["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
     if own := _extension(cluster, EXEC_EXTENSION):
-        told["config"] = own
-    return told
+        info["config"] = own
+    return info
 
 
 def _oidc(user: KubeconfigEntry, kept: tuple[str, str]) -> OidcProvider:

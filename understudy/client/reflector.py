@@ -121,7 +121,7 @@ class Reflector:
             page = self._reading.page(successful_body(await self._pool.fetch("GET", self._selection.path(**query))))
             for observed in page.objects:
                 left.discard(observed.key)
-                for change in self._told(observed):
+                for change in self._changes(observed):
                     yield change
             more, first = page.more, False
         for key in left:
@@ -160,10 +160,10 @@ class Reflector:
             self._known.pop(observed.key, None)
             yield Change(ChangeType.DELETED, observed.raw, observed.obj)
         elif happened != "BOOKMARK":
-            yield from self._told(observed)
+            yield from self._changes(observed)
         self._revision = observed.revision or self._revision
 
-    def _told(self, observed: ObservedObject) -> Iterator[Change]:
+    def _changes(self, observed: ObservedObject) -> Iterator[Change]:
         """The changes that report this state: none if it was reported before."""
         before = self._known.get(observed.key)
         if before is not None and before.uid != observed.uid:  # replaced by a new object of the same name in between

@@ -36,8 +36,8 @@ def describe(action: Action) -> str:
         case Preempt(gang, by, members, _, _, why):
             return f"take {', '.join(members)} from {gang} for {by}: {why}"
         case Swap(gang, moves, why, waits_for):
-            told = ", ".join(f"{m.member} {m.from_node or '(no seat)'} -> {m.to_node} ({m.source})" for m in moves)
-            return f"swap {gang}: {told}" + (f", once {', '.join(waits_for)} left" if waits_for else "") + f"; {why}"
+            moved = ", ".join(f"{m.member} {m.from_node or '(no seat)'} -> {m.to_node} ({m.source})" for m in moves)
+            return f"swap {gang}: {moved}" + (f", once {', '.join(waits_for)} left" if waits_for else "") + f"; {why}"
         case Shrink(gang, members, why):
             return f"shrink {gang} by {', '.join(members)}: {why}"
         case Requeue(gang, _, why):

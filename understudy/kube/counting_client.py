@@ -18,17 +18,17 @@ class CountingClient(ClientWrapper):
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        there, told, key = 0, False, resource.key
+        there, synced, key = 0, False, resource.key
         changes = super().follow(resource, namespace=namespace, labels=labels, fields=fields, decoded=decoded)
         try:
             async with contextlib.aclosing(changes):  # type: ignore[type-var]
                 async for change in changes:
                     step = (change.type is ChangeType.ADDED) - (change.type is ChangeType.DELETED)
-                    there, told = there + step, True
+                    there, synced = there + step, True
                     self._count(key, step)
                     yield change
         finally:
-            if told:  # otherwise the cluster does not serve this resource
+            if synced:  # otherwise the cluster does not serve this resource
                 self._count(key, -there)
 
     def _count(self, key: str, step: int) -> None:

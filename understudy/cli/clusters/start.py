@@ -92,7 +92,7 @@ class ClusterStart(msgspec.Struct, frozen=True):
     def verdict(self, found: Readiness) -> StartVerdict:
         return judge_start(found, may_be_stopped=self.is_new and not pod_processes.running_containers(self.folder))
 
-    def told(self) -> list[str]:
+    def summary(self) -> list[str]:
         seconds, settings = time.monotonic() - self.began, self.settings
         return [f"{cluster_title(settings)} is up after {seconds:.1f} s", "", *access_lines(self.folder, settings)]
 
@@ -236,7 +236,7 @@ async def _until_it_is_up(bringing: ClusterStart) -> int:
     if verdict is StartVerdict.ABSENT:
         _complain(bringing.folder, found, verdict, bringing.wait)
         found = await readiness(bringing.folder, None)
-    _tell(*bringing.told(), "", "Ctrl-C stops it, and its pods.")
+    _tell(*bringing.summary(), "", "Ctrl-C stops it, and its pods.")
     for line in start_warnings(found, bringing.settings):
         _warn(line)
     return 0
@@ -271,7 +271,7 @@ def _in_background(bringing: ClusterStart) -> int:
         supervisor.wait()
     if verdict is not StartVerdict.UP:
         return _complain(bringing.folder, found, verdict, bringing.wait)
-    print_lines(*bringing.told())
+    print_lines(*bringing.summary())
     for line in start_warnings(found, bringing.settings):
         print(line, file=sys.stderr)
     return 0

@@ -81,15 +81,15 @@ def _first_recovers(state: Snapshot) -> Snapshot:
 
 def _settled_after(state: Snapshot, now: float, out: TextIO) -> Snapshot:
     """Plans until nothing is left to do. Between two plans the preempted pods leave."""
-    told: set[str] = set()
+    printed: set[str] = set()
     while True:
         began = time.perf_counter()
         made = plan(state, Policy(), now)
         spent = time.perf_counter() - began
-        if sentences := [line for line in map(describe, made.actions) if line not in told]:
-            print(f"   {'then, ' if told else ''}planned in {spent * 1000:.2f} ms:", file=out)
+        if sentences := [line for line in map(describe, made.actions) if line not in printed]:
+            print(f"   {'then, ' if printed else ''}planned in {spent * 1000:.2f} ms:", file=out)
             print("\n".join(_bullet(line) for line in sentences), file=out)
-        told.update(sentences)
+        printed.update(sentences)
         state = without_leaving_pods(snapshot_after(state, made))
         if all(isinstance(action, Wait) for action in made.actions):
             return state

@@ -14,7 +14,7 @@ from understudy.cli.doctor.facts import CheckupRequest, ClusterFacts, Document, 
 from understudy.cli.doctor.health_reports import TRACES
 from understudy.cli.doctor.server import rights_of, user_of
 from understudy.cli.doctor.workloads import OPERATORS
-from understudy.cli.input.settings import Origin, Settings, origins, told
+from understudy.cli.input.settings import Origin, Settings, origins, settings_with_origins
 from understudy.cli.queries.job_objects import job_kinds, list_job_objects
 from understudy.cli.queries.lists import list_nodes, list_pods
 from understudy.cli.queries.nodes import node_summaries
@@ -114,7 +114,7 @@ def _settings(client: KubeClient, path: str | None) -> list[Origin]:
     if cluster is None:
         return origins(path)
     loop, given = loop_settings(cluster.settings.loop), cluster.settings.loop or {}
-    return told(
+    return settings_with_origins(
         Settings(policy=loop.policy, health=loop.limits),
         lambda section, key: f"cluster {cluster.settings.name}" if key in (given.get(section) or {}) else "default",
     )

@@ -137,9 +137,9 @@ def check_health_reports(facts: ClusterFacts) -> list[Finding]:
     reporters: dict[str, list[str]] = {}
     for trace in found:
         reporters.setdefault(trace.reporter, []).extend(trace.troubles)
-    told = [f"{name} ({', '.join(dict.fromkeys(what))})" if what else name for name, what in reporters.items()]
+    named = [f"{name} ({', '.join(dict.fromkeys(what))})" if what else name for name, what in reporters.items()]
     covered = {trouble for trace in found for trouble in trace.troubles}
-    return [*([well(f"reports on nodes: {'; '.join(told)}")] if told else []), *_uncovered(facts.nodes, covered)]
+    return [*([well(f"reports on nodes: {'; '.join(named)}")] if named else []), *_uncovered(facts.nodes, covered)]
 
 
 def _uncovered(nodes: tuple[NodeInfo, ...], covered: set[Trouble]) -> Iterator[Finding]:

@@ -77,10 +77,10 @@ def origins(path: str | None, environment: Mapping[str, str] = os.environ) -> li
         in_file = key in (sections.get(section) or {})
         return variables.get((section, key)) or (place if in_file else DEFAULT)
 
-    return told(read(path, environment), source)
+    return settings_with_origins(read(path, environment), source)
 
 
-def told(
+def settings_with_origins(
     settings: Settings, source: Callable[[str, str], str], sections: Collection[str] = tuple(_SECTIONS)
 ) -> list[Origin]:
     """Every setting; `source` maps a section and a key to the origin of the setting."""

@@ -147,8 +147,8 @@ def _unmanaged_notes(inputs: InputObjects, made: Snapshot, scheduler: str) -> li
 
 
 def _output(request: PlanRequest, plannings: list[Planning]) -> str:
-    told = _explained if request.explain is not None else _planned
-    return told(request, plannings)
+    make_answer = _explained if request.explain is not None else _planned
+    return make_answer(request, plannings)
 
 
 def _planned(request: PlanRequest, plannings: list[Planning]) -> str:

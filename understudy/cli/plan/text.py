@@ -264,8 +264,8 @@ def story_text(story: GangReport, context: PlanContext) -> str:
         lines += ["", context.paint("Sits on", "cyan"), *_laid_out(seat_lines(seats), context)]
     for heading, looks in _grouped(story):
         lines += ["", context.paint(heading, "cyan"), *_laid_out(_looked(looks, context), context)]
-    told = action_sections(story.actions, context)
-    lines += told or ["", "Nothing happens to it in this plan."]
+    sections = action_sections(story.actions, context)
+    lines += sections or ["", "Nothing happens to it in this plan."]
     return "\n".join(lines) + "\n"
 
 

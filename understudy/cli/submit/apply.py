@@ -46,9 +46,9 @@ async def apply(session: Session, documents: Sequence[Document], *, dry_run: boo
     catalogue = Discovery(session.client)
     items = [await _modern(catalogue, item) for item in items]
     tried = await _tried(session, catalogue, items)
-    for item, told in zip(items, tried, strict=True):
+    for item, result in zip(items, tried, strict=True):
         if dry_run:
-            print(f"{told} (dry run)")
+            print(f"{result} (dry run)")
         else:
             print(await _stored(session, item), flush=True)
     return 0
@@ -57,18 +57,18 @@ async def apply(session: Session, documents: Sequence[Document], *, dry_run: boo
 async def _tried(session: Session, catalogue: Discovery, items: Sequence[ApplyItem]) -> list[str]:
     """The result of a dry run for each item. An item that needs another item of the same input to exist first cannot be
     tried; it counts as created."""
-    told: list[str] = []
+    results: list[str] = []
     kinds, namespaces = set(_defined(items)), {_name(item.body) for item in items if item.kind == "Namespace"}
     for item in items:
         if (item.api_version.partition("/")[0], item.kind) in kinds:
-            told.append(f"{item.kind.lower()}.{item.api_version.partition('/')[0]}/{_name(item.body)} created")
+            results.append(f"{item.kind.lower()}.{item.api_version.partition('/')[0]}/{_name(item.body)} created")
             continue
         piece = await _placed(catalogue, item)
         if piece.resource.namespaced and _namespace(session, piece) in namespaces:
-            told.append(f"{piece.title} created")
+            results.append(f"{piece.title} created")
             continue
-        told.append(await _applied(session, piece, "&dryRun=All"))
-    return told
+        results.append(await _applied(session, piece, "&dryRun=All"))
+    return results
 
 
 async def _stored(session: Session, item: ApplyItem) -> str:
@@ -92,8 +92,8 @@ async def _modern(catalogue: Discovery, item: ApplyItem) -> ApplyItem:
     old = item.kind == PRIORITY_CLASSES.kind and item.api_version in _OLD_CLASSES
     if not old or await catalogue.kinds(item.api_version):
         return item
-    told = f"{item.place}: {item.api_version} is no longer served; taken as {PRIORITY_CLASSES.api_version}"
-    print(f"understudy: {told}", file=sys.stderr)
+    message = f"{item.place}: {item.api_version} is no longer served; taken as {PRIORITY_CLASSES.api_version}"
+    print(f"understudy: {message}", file=sys.stderr)
     return ApplyItem(item.place, {**item.body, "apiVersion": PRIORITY_CLASSES.api_version})
 
 

@@ -134,10 +134,10 @@ def _change_pods(template: Document, options: argparse.Namespace) -> None:
     if options.image and containers:
         containers[0]["image"] = options.image
     for container in containers:
-        told = dict(options.env)
-        kept = [entry for entry in container.get("env") or [] if entry.get("name") not in told]
-        if told:
-            container["env"] = [*kept, *({"name": name, "value": value} for name, value in told.items())]
+        given = dict(options.env)
+        kept = [entry for entry in container.get("env") or [] if entry.get("name") not in given]
+        if given:
+            container["env"] = [*kept, *({"name": name, "value": value} for name, value in given.items())]
 
 
 def _merge(holder: Document, field: str, pairs: list[Pair]) -> None:

@@ -133,7 +133,7 @@ def _container(request: JobRequest, role: PodRole, env: list[Document], mounts: 
 
 def _env(request: JobRequest, role: PodRole) -> list[Document]:
     """A pod without GPUs is kept from seeing those of its node."""
-    told = {"workers": str(request.workers), "gpus": str(role.gpus)}
+    variables = {"workers": str(request.workers), "gpus": str(role.gpus)}
     if not role.gpus:
-        told["NVIDIA_VISIBLE_DEVICES"] = "void"
-    return [{"name": name, "value": value} for name, value in (told | dict(request.env)).items()]
+        variables["NVIDIA_VISIBLE_DEVICES"] = "void"
+    return [{"name": name, "value": value} for name, value in (variables | dict(request.env)).items()]

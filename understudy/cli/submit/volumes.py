@@ -60,14 +60,14 @@ def fetch_container(request: JobRequest, env: list[Document]) -> Document:
 
 
 def _git_sync_env(source: str) -> list[Document]:
-    told = {
+    variables = {
         "GIT_SYNC_REPO": source,
         "GIT_SYNC_DEST": project_name(source),
         "GIT_SYNC_ROOT": CODE_PLACE,
         "GIT_SYNC_ONE_TIME": "true",
         "GIT_TERMINAL_PROMPT": "0",  # no user can answer a prompt
     }
-    return [{"name": name, "value": value} for name, value in told.items()]
+    return [{"name": name, "value": value} for name, value in variables.items()]
 
 
 def code_mount(request: JobRequest) -> Document:

@@ -21,11 +21,11 @@ def drain_message(node: str) -> str:
 
 def eviction_sentences(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
     """The last time that pods of the job were evicted from a node; nothing where nothing of the kind is known."""
-    told = [(match[1], event) for event in events if (match := _eviction(event)) is not None]
-    if not told:
+    evictions = [(match[1], event) for event in events if (match := _eviction(event)) is not None]
+    if not evictions:
         return []
-    node, last = told[-1]
-    recent = [event for name, event in told if name == node and last.at - event.at <= TOGETHER]
+    node, last = evictions[-1]
+    recent = [event for name, event in evictions if name == node and last.at - event.at <= TOGETHER]
     pods = list(dict.fromkeys(event.involved_object.name for event in recent))
     drained = any(event.reason == DRAINED for event in recent)
     moves = [_move(job, pod, node) for pod in pods[:SHOWN]]

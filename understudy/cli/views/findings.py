@@ -60,8 +60,8 @@ def find_causes(job: JobSummary, events: Sequence[EventInfo]) -> list[Finding]:
     if _CRASH_LOOP in by_cause:
         by_cause.pop(_ANY_END, None)  # it says the same in fewer words
     ranks = {cause.name: rank for rank, cause in enumerate(CAUSES)}
-    told = [_merged(found) for found in by_cause.values()]
-    return sorted(told, key=lambda one: (one.at, ranks[one.cause]))[:_MOST]
+    merged = [_merged(found) for found in by_cause.values()]
+    return sorted(merged, key=lambda one: (one.at, ranks[one.cause]))[:_MOST]
 
 
 def _merged(found: list[Finding]) -> Finding:

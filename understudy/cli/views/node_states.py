@@ -29,9 +29,9 @@ def state_columns(states: Sequence[NodeState | None], now: float) -> list[list[s
     rows: list[list[str]] = [[], *([] for _ in states)]
     if any(one is not None and one.capacity is Capacity.SPOT for one in states):
         _add(rows, "CAPACITY", [one.capacity.value if one else NONE for one in states])
-    told = [health_reason(one.health, now) if one and departure(one.health, now) else "" for one in states]
-    if any(told):
-        _add(rows, "LEAVES", [words.removeprefix("leaves ") or "<none>" for words in told])
+    reasons = [health_reason(one.health, now) if one and departure(one.health, now) else "" for one in states]
+    if any(reasons):
+        _add(rows, "LEAVES", [words.removeprefix("leaves ") or "<none>" for words in reasons])
     return rows
 
 

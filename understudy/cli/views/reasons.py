@@ -23,12 +23,15 @@ def reason_sentences(
     job: JobSummary, events: Sequence[EventInfo], now: float, causes: Sequence[Finding] = ()
 ) -> list[str]:
     """`causes` have sentences of their own: what they explain is not said here."""
-    told = {cause.pod for cause in causes}
-    said = [*_state(job, now, told), *(_with_time_left(words, now) for words in _waiting(job, events, now, told))]
+    explained = {cause.pod for cause in causes}
+    said = [
+        *_state(job, now, explained),
+        *(_with_time_left(words, now) for words in _waiting(job, events, now, explained)),
+    ]
     return [*said, *_notes(job), *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
 
 
-def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
+def _state(job: JobSummary, now: float, explained: Collection[str]) -> Iterator[str]:
     running = [one for one in job.instances if one.status == "RUNNING" and not one.leaving]
     count = f"{len(running)} of {len(job.instances)} instances"
     match job.status:
@@ -37,7 +40,7 @@ def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
             yield f"{job.title} runs: {count}{' on ' * bool(nodes)}{nodes}, for {short_duration(job.duration(now))}."
         case "PENDING":
             yield f"{job.title} is pending, {short_duration(job.age(now))} after it was made: {count} run."
-            yield from _starting(job, told)
+            yield from _starting(job, explained)
         case "QUEUING":
             yield f"{job.title} waits to go on: it gave up its seats, and is resumed by itself when it fits."
         case "SUSPENDED" if job.queue:
@@ -45,24 +48,24 @@ def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
         case "SUSPENDED":
             yield f"{job.title} is suspended by its owner; `understudy resume {job.name}` lets it go on."
         case _:
-            yield from _end(job, now, told)
+            yield from _end(job, now, explained)
 
 
-def _starting(job: JobSummary, told: Collection[str]) -> Iterator[str]:
+def _starting(job: JobSummary, explained: Collection[str]) -> Iterator[str]:
     """The pods that have a node and do not run yet, with what their containers wait for."""
-    starting = [one for one in job.instances if one.status == "PENDING" and one.node and one.name not in told]
+    starting = [one for one in job.instances if one.status == "PENDING" and one.node and one.name not in explained]
     for one in starting[:_SHOWN_INSTANCES]:
         yield f"{one.name} has its seat on {one.shown_node} and starts: {one.detail}."
-    if not job.instances and not told:
+    if not job.instances and not explained:
         yield "It has no pods yet."
 
 
-def _end(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
+def _end(job: JobSummary, now: float, explained: Collection[str]) -> Iterator[str]:
     word = "succeeded" if job.status == SUCCEEDED else "failed"
     ago = f" {short_duration(now - job.ended)} ago" if job.ended is not None else ""
     yield _full_stop(f"{job.title} {word}{ago}, after {short_duration(job.duration(now))} of training{_why_ended(job)}")
     if job.status == FAILED:
-        for one in [one for one in job.instances if one.exit_code and not told][:_SHOWN_INSTANCES]:
+        for one in [one for one in job.instances if one.exit_code and not explained][:_SHOWN_INSTANCES]:
             yield f"{one.name} ended on {one.shown_node} with exit code {one.exit_code} ({one.detail})."
 
 
@@ -75,28 +78,28 @@ def _why_ended(job: JobSummary) -> str:
     return f": {words}" if words else ""
 
 
-def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, told: Collection[str]) -> list[str]:
-    """The reason its pods carry, else the last one its events tell; what was refused after that is newer than both."""
+def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, explained: Collection[str]) -> list[str]:
+    """The reason on its pods, else the last one in its events. A refusal after that is newer than both."""
     if job.status == RUNNING:
-        return _not_mended(events, now)
+        return _not_replaced(events, now)
     if job.status not in (PENDING, QUEUING):
         return []
     reasons = [event for event in events if event.reason in ("Waiting", "FailedScheduling", WRITE_REFUSED)]
     last = reasons[-1] if reasons and not _all_seated(job) else None
     if last is not None and last.reason == WRITE_REFUSED:
         return plain_reason(last.message)
-    waits = next((one.waits for one in job.instances if one.waits and one.name not in told), "")
-    return plain_reason(waits or (last.message if last and not told else ""))
+    waits = next((one.waits for one in job.instances if one.waits and one.name not in explained), "")
+    return plain_reason(waits or (last.message if last and not explained else ""))
 
 
-def _not_mended(events: Sequence[EventInfo], now: float) -> list[str]:
+def _not_replaced(events: Sequence[EventInfo], now: float) -> list[str]:
     """A job that runs on what it has left: in a mass failure nothing is replaced."""
-    told = [event for event in events if event.reason in ("Waiting", *DISRUPTIONS)]
-    last = told[-1].message if told else ""
+    reasons = [event for event in events if event.reason in ("Waiting", *DISRUPTIONS)]
+    last = reasons[-1].message if reasons else ""
     until = _UNTIL.search(last) if last.startswith("mass failure: ") else None
     if until is None or parse_time(until[1], "until") <= now:
         return []
-    return [_full_stop(f"{short_duration(now - told[-1].at)} ago it could not be made whole: {last}")]
+    return [_full_stop(f"{short_duration(now - reasons[-1].at)} ago it could not be made whole: {last}")]
 
 
 def _with_time_left(words: str, now: float) -> str:
@@ -163,17 +166,17 @@ def last_disruption(job: JobSummary, events: Sequence[EventInfo], now: float) ->
     if not starts:
         return _from_pods(events, now)
     beginning = events[starts[-1]]
-    told = [_sentence(beginning, now)]
+    sentences = [_sentence(beginning, now)]
     seats = [event for event in events if event.reason == "Preempted" and event.involved_object.kind == "Pod"]
     recent = [event for event in seats if abs(event.at - beginning.at) <= 60]
-    told += [_seat(event) for event in recent[:_SHOWN]]
+    sentences += [_seat(event) for event in recent[:_SHOWN]]
     if len(recent) > _SHOWN:
-        told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
+        sentences.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
     # The event of a swap's end may come before that of its beginning: within a second the order of events is arbitrary.
     later = [event for event in events if event.reason in _ENDINGS and event.at >= beginning.at and _is_job(event, job)]
     # The job's own controller writes an event Resumed, too.
     ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]
-    return told + [_sentence(event, now) for event in ours[-1:]]
+    return sentences + [_sentence(event, now) for event in ours[-1:]]
 
 
 def _is_job(event: EventInfo, job: JobSummary) -> bool:

@@ -34,7 +34,7 @@ class CheckpointRequests:
         self._writer = writer
         self._pending: dict[str, tuple[Pod, Note]] = {}  # by uid
         self._written: dict[str, tuple[str, Note]] = {}  # by uid: the version the pod had then, and what was written
-        self._told: dict[str, Note] = {}  # by gang: the request that its job was told of
+        self._requested: dict[str, Note] = {}  # by gang: the request that its job was given
         self._more = asyncio.Event()
         self._writing = False
 
@@ -55,7 +55,7 @@ class CheckpointRequests:
         self._pending = wanted
         if not requests:
             self._written.clear()
-        self._told = {key: note for key, note in self._told.items() if key in snapshot.gangs}
+        self._requested = {key: note for key, note in self._requested.items() if key in snapshot.gangs}
         if wanted:
             self._more.set()
         return begun
@@ -75,9 +75,9 @@ class CheckpointRequests:
 
     def _is_news(self, action: RequestCheckpoint, snapshot: Snapshot) -> bool:
         note = None if action.by is None else format_time(action.by)
-        if self._told.get(action.gang, "") == note:
+        if self._requested.get(action.gang, "") == note:
             return False
-        self._told[action.gang] = note
+        self._requested[action.gang] = note
         book = annotated_object(self._context, snapshot.gangs[action.gang])
         if book is not None and action.by is not None:
             words = f"Save a checkpoint by {time_text(action.by)}: {action.why}"

@@ -64,8 +64,8 @@ def nominate_nodes(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) 
         for pod in context.view.pods_of(gang.key)
         if is_seatable(pod) and (node := seats.get(pod.metadata.name, "")) != pod.status.nominated_node_name
     ]
-    told = [context.recorder.record_nomination(pod, node) for pod, node in wrong]
-    return any(told)
+    recorded = [context.recorder.record_nomination(pod, node) for pod, node in wrong]
+    return any(recorded)
 
 
 class SeatsByPod(msgspec.Struct):

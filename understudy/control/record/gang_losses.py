@@ -44,8 +44,8 @@ def planned_losses(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
             continue
         gang = snapshot.gangs[action.gang]
         leaving = [(m.node, m.name) for m in gang.seated() if _health(snapshot, m.node).verdict is Verdict.LEAVING]
-        told = {m.member for m in action.moves} if isinstance(action, Swap) else set(action.members)
-        missed = [(m.last_node, m.name) for m in gang.unseated() if m.name in told and _has_lost(snapshot, m)]
+        members = {m.member for m in action.moves} if isinstance(action, Swap) else set(action.members)
+        missed = [(m.last_node, m.name) for m in gang.unseated() if m.name in members and _has_lost(snapshot, m)]
         if missed:
             found[gang.key] = _loss(snapshot, missed, "lost")
         elif leaving:

@@ -310,11 +310,11 @@ def recovery_message(incident: Incident, running: int) -> str:
     took = step_seconds(incident)
     since = "the failure" if incident.failed_at is not None else "it was detected"
     steps = [("detected", "detected"), ("decided", "decided"), ("victims_out", "victims out"), ("seated", "seated")]
-    told = ", ".join(f"{words} {took[step]:.3f} s" for step, words in steps if step in took)
+    timings = ", ".join(f"{words} {took[step]:.3f} s" for step, words in steps if step in took)
     who = f"{running} member{'s' * (running != 1)}"
     again = "run" if running != 1 else "runs"
     whole = f"all {who} {again} again" if incident.outcome is not IncidentOutcome.SHRUNK else f"it goes on with {who}"
-    return f"{whole} {took['total']:.3f} s after {since} ({told})"
+    return f"{whole} {took['total']:.3f} s after {since} ({timings})"
 
 
 def _name(job: str, identity: str, loss: GangLoss, now: float) -> str:

@@ -35,8 +35,8 @@ class WaitReasons:
             gang = snapshot.gangs.get(wait.gang)
             requeued = gang is not None and gang.suspension is Suspension.REQUEUED
             pods = [pod for pod in self._view.pods_of(wait.gang) if wants_a_seat(pod) and not requeued]
-            told = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
-            if told != self._explained.get(wait.gang):
+            current = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
+            if current != self._explained.get(wait.gang):
                 self._tell(wait, pods)
         self._explained = explained
 

@@ -188,9 +188,9 @@ def announced_end(case: NodeCheck) -> Iterator[HealthFinding]:
     """The notice that the machine's own agent, or a person, wrote on the node."""
     meta = case.node.metadata
     if NOTICE in meta.annotations and (notice := read_notice(meta.annotations, case.node)) is not None:
-        told = " ".join(part for part in (notice.source, notice.cause) if part)
+        words = " ".join(part for part in (notice.source, notice.cause) if part)
         yield HealthFinding(
-            Health(Verdict.LEAVING, f"notice{f' ({told})' if told else ''}", notice.at, notice.deadline)
+            Health(Verdict.LEAVING, f"notice{f' ({words})' if words else ''}", notice.at, notice.deadline)
         )
 
 

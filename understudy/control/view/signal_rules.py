@@ -146,13 +146,13 @@ def _condition_in_words(condition: Condition) -> str:
 def _found(rule: SignalRule, node: Node, cause: str, since: float | None) -> SignalFinding:
     deadline = None if since is None or rule.seconds is None else since + rule.seconds
     try:
-        told = _told_time(rule, node) if rule.time else None
+        reported = _reported_time(rule, node) if rule.time else None
     except BadObject as error:
         return SignalFinding(rule, cause, since, deadline, error)
-    return SignalFinding(rule, cause, since, deadline if told is None else told)
+    return SignalFinding(rule, cause, since, deadline if reported is None else reported)
 
 
-def _told_time(rule: SignalRule, node: Node) -> float | None:
+def _reported_time(rule: SignalRule, node: Node) -> float | None:
     """Seconds since the epoch, as clouds write them, or a time like that of Kubernetes."""
     for place, values in (("labels", node.metadata.labels), ("annotations", node.metadata.annotations)):
         if rule.time in values:

@@ -181,8 +181,8 @@ class ChildWriter:
 
     def _tell(self, parent: Parent, note: EventNote | None, name: str = "") -> None:
         if note is not None:
-            told = EventNote(note.reason, note.message.replace("{name}", name), note.type) if name else note
-            self._recorder.record(parent.about, told)
+            named = EventNote(note.reason, note.message.replace("{name}", name), note.type) if name else note
+            self._recorder.record(parent.about, named)
 
 
 async def _all_of(requests: Iterable[Coroutine[Any, Any, None]]) -> None:

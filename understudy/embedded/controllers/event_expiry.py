@@ -31,8 +31,8 @@ class SeenEvent(Part, frozen=True, gc=False):
     def happened_at(self) -> float:
         """When the event last happened."""
         meta = self.metadata
-        told = (self.series.last_observed_time, self.last_timestamp, self.event_time, meta.creation_timestamp)
-        return max((moment for each in told if (moment := seconds(each)) is not None), default=0.0)
+        times = (self.series.last_observed_time, self.last_timestamp, self.event_time, meta.creation_timestamp)
+        return max((moment for each in times if (moment := seconds(each)) is not None), default=0.0)
 
 
 _read = msgspec.json.Decoder(SeenEvent).decode

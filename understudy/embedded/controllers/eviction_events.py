@@ -23,7 +23,7 @@ class EvictionEvents:
     def __init__(self, clock: Clock, recorder: EventAggregator) -> None:
         self.queue: WorkQueue[str] = WorkQueue(clock)
         self._recorder = recorder
-        self._told: set[str] = set()  # uids of pods that are still there
+        self._reported: set[str] = set()  # uids of pods that are still there
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {PODS: self._on_pod}
@@ -32,12 +32,12 @@ class EvictionEvents:
         pod = change.read(ObservedPod)
         meta, node = pod.metadata, pod.spec.node_name
         condition = find_condition(pod.status.conditions, "DisruptionTarget")
-        if condition is not None and condition.reason == BY_API and node and meta.uid not in self._told:
-            self._told.add(meta.uid)
+        if condition is not None and condition.reason == BY_API and node and meta.uid not in self._reported:
+            self._reported.add(meta.uid)
             note = EventNote("Evicted", f"Evicted from node {node} by the Eviction API")
             self._recorder.record(EventSubject("v1", "Pod", meta.namespace, meta.name, meta.uid), note)
         if change.is_deleted:
-            self._told.discard(meta.uid)
+            self._reported.discard(meta.uid)
 
     async def reconcile(self, key: str) -> float | None:
         raise AssertionError(f"no key is ever queued, and here is {key}")

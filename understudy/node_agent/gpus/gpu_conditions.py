@@ -31,19 +31,19 @@ def missing_condition(report: GpuReport, expected: int) -> GpuCondition:
 
 def unhealthy_condition(report: GpuReport) -> GpuCondition:
     if report.unmapped:
-        told = f"a row of memory could not be remapped: {', '.join(report.unmapped)}"
-        return GpuCondition(UNHEALTHY, "True", "RowRemapFailure", told)
+        detail = f"a row of memory could not be remapped: {', '.join(report.unmapped)}"
+        return GpuCondition(UNHEALTHY, "True", "RowRemapFailure", detail)
     if report.uncorrectable:
-        told = ", ".join(f"{bus}: {count}" for bus, count in report.uncorrectable)
-        return GpuCondition(UNHEALTHY, "True", "UncorrectableECCErrors", f"uncorrectable ECC errors: {told}")
+        detail = ", ".join(f"{bus}: {count}" for bus, count in report.uncorrectable)
+        return GpuCondition(UNHEALTHY, "True", "UncorrectableECCErrors", f"uncorrectable ECC errors: {detail}")
     return GpuCondition(UNHEALTHY, "False", "NoGPUProblem", "no uncorrectable memory errors")
 
 
 def xid_condition(in_force: tuple[tuple[str, tuple[int, ...]], ...]) -> GpuCondition:
     if not in_force:
         return GpuCondition(XID, "False", "NoXIDErrors", "no fatal Xid since the driver was loaded")
-    told = "; ".join(f"{bus}: {', '.join(map(str, numbers))}" for bus, numbers in in_force)
-    return GpuCondition(XID, "True", "FatalXIDErrors", f"Xid of {told}")
+    detail = "; ".join(f"{bus}: {', '.join(map(str, numbers))}" for bus, numbers in in_force)
+    return GpuCondition(XID, "True", "FatalXIDErrors", f"Xid of {detail}")
 
 
 def unknown_conditions(problem: str) -> tuple[GpuCondition, ...]:

@@ -28,8 +28,8 @@ class GpuReport(msgspec.Struct, frozen=True):
 
 def read_gpus(output: ToolOutput) -> GpuReport:
     """Raises ValueError where the output says nothing about GPUs."""
-    told = (_LOST.search(line) for line in output.text.splitlines())
-    lost = tuple(sorted({found["bus"] or "unnamed" for found in told if found is not None}))
+    matches = (_LOST.search(line) for line in output.text.splitlines())
+    lost = tuple(sorted({found["bus"] or "unnamed" for found in matches if found is not None}))
     rows = list(_rows(output.text))
     if not rows and not lost and output.code != NO_GPU:
         raise ValueError(f"exit code {output.code}, and no GPU in the output: {output.text.strip()[:200]!r}")

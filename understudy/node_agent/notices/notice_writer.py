@@ -70,7 +70,7 @@ class NoticeWriter:
             return False
         self._complain("")
         if before != after:
-            _log.info("node %s: %s", self._node, "the notice is withdrawn" if after is None else _told(after))
+            _log.info("node %s: %s", self._node, "the notice is withdrawn" if after is None else _description(after))
         return True
 
     def _complain(self, problem: str) -> None:
@@ -87,5 +87,5 @@ class NoticeWriter:
             pass
 
 
-def _told(notice: Notice) -> str:
+def _description(notice: Notice) -> str:
     return f"{notice.source} announces {notice.cause}, deadline {notice.deadline:.0f} (seconds since 1970)"

@@ -11,7 +11,7 @@ import msgspec
 
 from understudy.cli.clusters.selection import choose_cluster
 from understudy.cli.errors import BadInput, one_line
-from understudy.cli.input.settings import DEFAULT, EVERYWHERE, Origin, Settings, origins, told
+from understudy.cli.input.settings import DEFAULT, EVERYWHERE, Origin, Settings, origins, settings_with_origins
 from understudy.cli.options import VerbParser, add_cluster_options
 from understudy.cli.output.formats import dump
 from understudy.cli.output.tables import table
@@ -76,7 +76,10 @@ def _of_cluster(name: str) -> list[Any]:
     """The settings that the scheduler of an embedded cluster runs with."""
     running = choose_cluster(name, "--cluster").settings
     loop = running.loop
-    own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED_DEFAULTS), Settings()))
+    own, plain = (
+        _by_key(settings_with_origins(settings, lambda *_: ""))
+        for settings in (_settings(EMBEDDED_DEFAULTS), Settings())
+    )
 
     def source(section: str, key: str) -> str:
         if key in loop.get(section, {}):
@@ -89,7 +92,7 @@ def _of_cluster(name: str) -> list[Any]:
     running_with = msgspec.structs.replace(_settings(loop_settings(loop)), logs=logs)
     shared = running.python_env is not PythonScope.POD
     pythons = Origin("pythonEnv", running.python_env.value, "understudy up" if shared else DEFAULT)
-    return [access, pythons, *told(running_with, source, EVERYWHERE)]
+    return [access, pythons, *settings_with_origins(running_with, source, EVERYWHERE)]
 
 
 def _settings(loop: LoopSettings) -> Settings:

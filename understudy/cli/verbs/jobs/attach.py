@@ -116,13 +116,13 @@ async def _pass_out(socket: WebSocket) -> int:
 
 
 def exit_code(status: bytes) -> int:
-    told: dict[str, Any] = msgspec.json.decode(status)
-    if told.get("status") == "Success":
+    answer: dict[str, Any] = msgspec.json.decode(status)
+    if answer.get("status") == "Success":
         return 0
-    for cause in (told.get("details") or {}).get("causes") or ():
+    for cause in (answer.get("details") or {}).get("causes") or ():
         if cause.get("reason") == "ExitCode":
             return int(cause["message"])
-    print(f"understudy: {told.get('message', 'the command could not be run')}", file=sys.stderr)
+    print(f"understudy: {answer.get('message', 'the command could not be run')}", file=sys.stderr)
     return FAILED
 
 
@@ -173,15 +173,15 @@ def _resizing(socket: WebSocket, terminal: bool) -> Iterator[None]:
         return
     loop, sending = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
-    def tell() -> None:
+    def send_size() -> None:
         size = shutil.get_terminal_size()
         data = msgspec.json.encode({"Width": size.columns, "Height": size.lines})
         task = loop.create_task(socket.send(RESIZE + data))
         sending.add(task)
         task.add_done_callback(sending.discard)
 
-    loop.add_signal_handler(signal.SIGWINCH, tell)
-    tell()
+    loop.add_signal_handler(signal.SIGWINCH, send_size)
+    send_size()
     try:
         yield
     finally:

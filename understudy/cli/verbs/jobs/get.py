@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
         job = await with_nodes(session.client, found)
         events = await read_job_events(session.client, job) if options.events else []
         now = time.time()
-        told = {"events": [event_figures(event) for event in events]} if options.events else {}
-        if print_as(options.output, {**job_figures(job, now), **told}, [job.full_name]):
+        shown = {"events": [event_figures(event) for event in events]} if options.events else {}
+        if print_as(options.output, {**job_figures(job, now), **shown}, [job.full_name]):
             return 0
         lines = job_lines(job, now, wide=options.output == "wide")
         if options.gpus:

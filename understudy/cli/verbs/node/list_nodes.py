@@ -62,11 +62,11 @@ def _wanted(one: NodeSummary, options: argparse.Namespace) -> bool:
 
 
 def node_table(nodes: Sequence[NodeSummary], now: float, *, wide: bool) -> list[str]:
-    """The reason is told where it was asked for, and where a node is about to go."""
-    told = wide or any(one.verdict is Verdict.LEAVING for one in nodes)
-    rows = [(*_HEAD, *(_WIDE if wide else ()), *(("REASON",) if told else ()))]
+    """The reason is shown where it was asked for, and where a node is about to go."""
+    with_reason = wide or any(one.verdict is Verdict.LEAVING for one in nodes)
+    rows = [(*_HEAD, *(_WIDE if wide else ()), *(("REASON",) if with_reason else ()))]
     for one in nodes:
-        reason = (health_reason(one.state.health, now) or _NONE,) if told else ()
+        reason = (health_reason(one.state.health, now) or _NONE,) if with_reason else ()
         rows.append((*_row(one), *(_wide_cells(one) if wide else ()), *reason))
     return table(rows, _colours())
 

@@ -99,11 +99,11 @@ async def _give(options: argparse.Namespace, notice: Notice, socket: Path | None
     changes = await asyncio.gather(
         *(change_notice(session.client, name, partial(_decided, notice, options.replace)) for name in names)
     )
-    told = f"its machine goes in {long_duration(notice.deadline - time.time())}, at {rfc3339(notice.deadline)}"
+    words = f"its machine goes in {long_duration(notice.deadline - time.time())}, at {rfc3339(notice.deadline)}"
     failed = False
     for name, change in zip(names, changes, strict=True):
         if change.after == notice:
-            print(f"node/{name} has a notice: {told}", flush=True)
+            print(f"node/{name} has a notice: {words}", flush=True)
         elif change.after is not None:
             failed = True
             print(f"understudy: {_has_earlier(name, change.after)}", file=sys.stderr)

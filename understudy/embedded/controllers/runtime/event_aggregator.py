@@ -13,7 +13,7 @@ MOST_REMEMBERED = 4096
 class EventAggregator:
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
-        self._told: OrderedDict[tuple[EventSubject, str, str], set[str]] = OrderedDict()
+        self._messages: OrderedDict[tuple[EventSubject, str, str], set[str]] = OrderedDict()
 
     def record(self, about: EventSubject, note: EventNote) -> None:
         """Does not block."""
@@ -21,11 +21,11 @@ class EventAggregator:
 
     def _message(self, about: EventSubject, note: EventNote) -> str:
         key = (about, note.type, note.reason)
-        told = self._told.setdefault(key, set())
-        self._told.move_to_end(key)
-        if len(self._told) > MOST_REMEMBERED:
-            self._told.popitem(last=False)
-        if note.message not in told and len(told) >= FLOOD:
+        messages = self._messages.setdefault(key, set())
+        self._messages.move_to_end(key)
+        if len(self._messages) > MOST_REMEMBERED:
+            self._messages.popitem(last=False)
+        if note.message not in messages and len(messages) >= FLOOD:
             return "(combined from similar events)"
-        told.add(note.message)
+        messages.add(note.message)
         return note.message
