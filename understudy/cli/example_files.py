@@ -13,7 +13,7 @@ class Example(NamedTuple):
 
 
 def examples_folder() -> Path:
-    """A wheel has them inside of the package; a clone beside it."""
+    """The folder of the examples: inside the package in a wheel, beside the package in a clone."""
     packaged = _PACKAGE / "examples"
     return packaged if packaged.is_dir() else _PACKAGE.parent / "examples"
 

@@ -60,7 +60,7 @@ class StartVerdict(enum.Enum):
 
 
 def judge_start(found: Readiness, *, may_be_stopped: bool) -> StartVerdict:
-    """`may_be_stopped` where it was never up before and runs nothing."""
+    """The verdict on a start. `may_be_stopped` says that the cluster was never up before and runs nothing."""
     if may_be_stopped and not _works(found):
         return StartVerdict.STOP
     return StartVerdict.UP if found.answers else StartVerdict.ABSENT

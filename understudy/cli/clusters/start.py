@@ -62,7 +62,7 @@ _warn = timestamped("%H:%M:%S")
 
 
 class ClusterStart(msgspec.Struct, frozen=True):
-    """A cluster on its way up."""
+    """A cluster that is being started."""
 
     folder: ClusterFolder
     wait: float  # seconds for it to become ready
@@ -76,7 +76,7 @@ class ClusterStart(msgspec.Struct, frozen=True):
         return self.folder.read_settings()
 
     async def readiness(self, seconds: float | None) -> Readiness:
-        """Of the cluster as it starts now, not of what is left of it from before."""
+        """The readiness of the cluster that starts now, not of processes left from before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.orphan is not None and lock_holder(self.folder.processes / SERVER) == self.orphan:
@@ -278,7 +278,7 @@ def _in_background(bringing: ClusterStart) -> int:
 
 
 def _complain(folder: ClusterFolder, found: Readiness, verdict: StartVerdict, wait: float) -> int:
-    """Says what is wrong, with the last words of every part that left any."""
+    """Prints what is wrong, with the last log lines of every component that left any."""
     settings, after = folder.read_settings(), "" if found.is_port_lost else f"after {wait:g} s "
     if found.is_port_lost and verdict is StartVerdict.STOP:
         return REFUSED

@@ -29,7 +29,7 @@ _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class TemporaryCluster:
-    """`start` it once; then `discard` it, or leave it running."""
+    """A cluster for one command. Call `start` once; then `discard`, or leave the cluster running."""
 
     def __init__(
         self, name: str, nodes: Sequence[dict[str, Any]], loop: dict[str, dict[str, Any]] | None = None

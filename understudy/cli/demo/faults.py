@@ -14,7 +14,7 @@ from understudy.model.incidents import Incident
 
 
 class Recovery(msgspec.Struct, frozen=True):
-    """High-priority runs again, whole."""
+    """The high-priority job runs again, whole."""
 
     at: float  # when the API showed it
     started: list[DemoProcess]

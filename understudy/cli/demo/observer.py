@@ -131,7 +131,7 @@ class ClusterObserver:
                 self._changed.set()
 
     async def _follow_preemptions(self) -> None:
-        """The reasons that jobs are given."""
+        """Follows the events that tell a job why it was preempted."""
         fields = f"reason={Preempted.__name__},involvedObject.kind={JOB_SETS.kind}"
         async for change in self._client.follow(EVENTS, fields=fields):
             if change.raw:

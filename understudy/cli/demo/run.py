@@ -112,7 +112,7 @@ are processes, as pods are: the death of one is noticed within milliseconds; one
 
 
 def incident_table(incidents: Sequence[Incident]) -> Iterator[str]:
-    """The head of the table first."""
+    """The table of incidents, its head first."""
     shown = list(incidents)
     if len(shown) > MOST:
         shown = sorted(shown, key=lambda one: one.total or 0.0)[-MOST:]

@@ -73,7 +73,7 @@ class HotSwapScenario:
         await self._end_chapter()
 
     async def _spare_takes_over(self) -> str:
-        """Says which node died."""
+        """Makes a node fail while a slice is idle. Returns the name of the node."""
         before = self.observer.state
         await self._wait_for_output(
             before.of(HIGH_PRIORITY_JOB), _CHECKPOINT
@@ -90,7 +90,7 @@ class HotSwapScenario:
         return node
 
     async def _low_priority_makes_room(self) -> Steps:
-        """Says where its processes had come to."""
+        """Makes a node fail while no slice is idle. Returns the steps that low-priority's processes had reached."""
         victims, node, idle = (
             self.observer.state.of(LOW_PRIORITY_JOB),
             self.observer.state.of(HIGH_PRIORITY_JOB)[0].node,
@@ -148,7 +148,7 @@ class HotSwapScenario:
         )
 
     def _steps(self, processes: list[DemoProcess], words: re.Pattern[str]) -> Steps:
-        """The steps that they speak of."""
+        """The step numbers in the output."""
         found = ((each.name, words.match(line)) for each in processes for line in self.observer.output[each.uid])
         return {name: int(match[1]) for name, match in found if match}
 

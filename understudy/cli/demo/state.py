@@ -20,7 +20,7 @@ class DemoProcess(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The place it fills, which outlives its pod."""
+        """The place of the process in its job, which outlives the pod."""
         return self.pod.rpartition("-")[0]
 
 
@@ -39,7 +39,7 @@ class DemoState(msgspec.Struct, frozen=True):
 
 
 def demo_state(snapshot: Snapshot, pods: Mapping[str, list[Pod]]) -> DemoState:
-    """`pods` are those of the jobs that the story is about."""
+    """The state of the demo; `pods` are those of its jobs."""
     health = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy if name in snapshot.nodes}
     return DemoState(
         processes={pod.metadata.uid: _process(pod, job) for job, found in pods.items() for pod in found if _runs(pod)},

@@ -44,7 +44,7 @@ def wrong(text: str, fix: str) -> Finding:
 
 
 def named(names: list[str], most: int = 5) -> str:
-    """`a, b, c and 9 more`."""
+    """A list of names as words: `a, b, c and 9 more`."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 

@@ -33,7 +33,7 @@ def leads(facts: ClusterFacts) -> bool:
 
 
 def _age(lease: LeaderLease, now: float) -> float | None:
-    """Seconds since it was renewed; None where it has run out."""
+    """Seconds since the lease was renewed; None where it has no holder, or has expired."""
     renewed, lasts = seconds(lease.spec.renew_time), lease.spec.lease_duration_seconds or 15
     held = lease.spec.holder_identity and renewed is not None and now - renewed <= 2 * lasts
     return max(0.0, now - renewed) if held and renewed is not None else None

@@ -129,7 +129,7 @@ def _labels(nodes: Sequence[NodeInfo]) -> set[str]:
 
 
 def _grouped(label: str, nodes: Sequence[NodeInfo]) -> str:
-    """'' if nodes form no domains."""
+    """The number and size of the domains with this label, in words; '' if nodes form no domains."""
     sizes = Counter(value for node in nodes if (value := node.metadata.labels.get(label)))
     if max(sizes.values(), default=0) < 2:
         return ""

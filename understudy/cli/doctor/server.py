@@ -47,7 +47,7 @@ _MOST = 12
 
 
 async def user_of(client: KubeClient) -> str:
-    """'' where the cluster does not say."""
+    """The name of the user; '' where the cluster does not say."""
     path, body = "/apis/authentication.k8s.io/v1/selfsubjectreviews", {"kind": "SelfSubjectReview"}
     try:
         review = await client.request("POST", path, {"apiVersion": "authentication.k8s.io/v1", **body})

@@ -97,7 +97,7 @@ def settings_with_origins(
 
 
 def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, dict[str, Any]] | None:
-    """Only what is not the default and means something everywhere, by section and key. None: no settings were given,
+    """The settings that are not the default and apply everywhere, by section and key. None if no settings were given,
     not even an empty file."""
     found = origins(path, environment)
     chosen = [one for one in found if one.source != DEFAULT and one.key.startswith(EVERYWHERE)]

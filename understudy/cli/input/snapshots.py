@@ -42,7 +42,7 @@ def decode_documents(documents: Iterable[Document]) -> InputObjects:
 
 
 def from_cluster(objects: Iterable[KubeObject]) -> InputObjects:
-    """Objects that a cluster holds."""
+    """The input objects for objects of a cluster."""
     return InputObjects(tuple(InputObject(CLUSTER, obj) for obj in objects))
 
 
@@ -57,7 +57,7 @@ def with_namespace(documents: Iterable[Document], namespace: str) -> Iterator[Do
 
 
 def merge_inputs(base: InputObjects, added: InputObjects) -> InputObjects:
-    """Added objects take the place of those of the same name, as `kubectl apply` would have it."""
+    """Objects and added objects together. An added object replaces one of the same name, as `kubectl apply` does."""
     items = {**_distinct(base.items), **_distinct(added.items)}
     return InputObjects(tuple(items.values()), base.skipped + added.skipped)
 
@@ -77,7 +77,8 @@ def snapshot_of_files(inputs: InputObjects, settings: Settings, scheduler: str, 
 def snapshot_of_cluster(
     inputs: InputObjects, settings: Settings, scheduler: str, now: float
 ) -> tuple[Snapshot, list[str]]:
-    """The same as the loop makes it: what makes no sense in the cluster is set aside in words; in a file, an error."""
+    """The snapshot that the loop would make. An object that makes no sense is set aside with a note if it is from the
+    cluster; from a file, it is an error."""
     invalid_objects = InvalidObjects()
     view = ClusterView(settings.policy, scheduler or None, settings.health, invalid_objects)
     for item in inputs.items:

@@ -45,11 +45,11 @@ class Screen:
         return size.columns - 1, size.lines - 1
 
     def put(self, *lines: str) -> None:
-        """They stay."""
+        """Prints lines that stay, above the lines below."""
         self._write([*lines], self._below)
 
     def show(self, lines: Sequence[str]) -> None:
-        """They stand below, in the place of those that were shown before."""
+        """Shows these lines below all others, in place of those shown before."""
         if self.live and list(lines) != self._below:
             self._write([], list(lines))
 

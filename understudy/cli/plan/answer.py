@@ -63,7 +63,7 @@ class PlanOutput(msgspec.Struct, frozen=True):
 
 
 class Planning(msgspec.Struct, frozen=True):
-    """One snapshot and what is made of it."""
+    """A snapshot, and the plan made from it."""
 
     snapshot: Snapshot
     settings: Settings

@@ -102,7 +102,7 @@ def action_sections(actions: Iterable[Action], context: PlanContext) -> list[str
 
 
 def action_counts(plan: Plan) -> str:
-    """`2 starts, 1 preemption, 1 waits`."""
+    """The number of actions of each kind: `2 starts, 1 preemption, 1 waits`."""
     counts = [(kind, sum(isinstance(action, kind.action) for action in plan.actions)) for kind in ACTION_KINDS]
     return ", ".join(f"{n} {kind.one if n == 1 else kind.many}" for kind, n in counts if n) or "Nothing to do."
 

@@ -71,7 +71,7 @@ def _drain(text: str, rest: str, now: float) -> WhatIfDrain:
 
 
 def apply_changes(snapshot: Snapshot, wanted: Iterable[Change], now: float) -> Snapshot:
-    """The snapshot with every change in it. What `Add` names was read into the snapshot already."""
+    """The snapshot with every change in it. Objects named by `Add` were read into the snapshot already."""
     for change in wanted:
         match change:
             case WhatIfFail(name):

@@ -45,7 +45,7 @@ async def with_history(client: KubeClient, job: JobSummary) -> JobSummary:
 
 
 def _ended(found: _EndedPod, kind: str) -> EndedAttempt:
-    """A pod that was deleted while it ran has ended then, whatever its last status says."""
+    """The end of a pod. A pod deleted while it ran has ended then, whatever its last status says."""
     meta = found.pod.metadata
     pod = msgspec.structs.replace(found.pod, metadata=msgspec.structs.replace(meta, deletion_timestamp=None))
     one = instance_of(pod, kind)

@@ -37,7 +37,7 @@ def choose_ended(job: JobSummary, wanted: str | None) -> list[EndedAttempt]:
 
 
 def previous_attempt(job: JobSummary, instance: Instance) -> Instance | None:
-    """The pod whose place this one took, where it is still there."""
+    """The pod whose place this one took, if that pod still exists."""
     older = [one for one in job.instances if one.place == instance.place and one.created < instance.created]
     others = [one for one in job.instances if one.place == instance.place and one.name != instance.name]
     return next(iter(older or others), None)

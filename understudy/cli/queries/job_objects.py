@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 
 class JobObject(msgspec.Struct, frozen=True):
-    """A job as the API has it."""
+    """A job as the API returned it."""
 
     resource: Resource  # in the version it was read in
     document: Document
@@ -78,7 +78,7 @@ class JobObject(msgspec.Struct, frozen=True):
 
 
 def job_kinds(wanted: str | None) -> tuple[Resource, ...]:
-    """The kinds to look for: all of them, or the one that -T names."""
+    """The job kinds to look for: all, or the one that -T names."""
     if wanted is None:
         return JOB_RESOURCES
     kind = kind_named(wanted)

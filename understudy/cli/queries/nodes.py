@@ -39,7 +39,7 @@ Document = dict[str, Any]
 
 
 class PodUsage(msgspec.Struct, frozen=True):
-    """A pod and what it takes of its node."""
+    """A pod and the resources it takes of its node."""
 
     namespace: str
     name: str
@@ -78,7 +78,7 @@ class NodeUsage(msgspec.Struct, frozen=True):
 
 
 class NodeSummary(msgspec.Struct, frozen=True):
-    """A node as a whole."""
+    """A node with its usage, health, pool, slice, spare rule and age."""
 
     usage: NodeUsage
     state: NodeState

@@ -36,7 +36,7 @@ class WaitTimeout(Exception):
 
 
 async def wait_for_pods(client: KubeClient, which: PodSelection, shows: Callable[[Pods], bool], limit: float) -> None:
-    """Returns when the pods show it. A limit of 0 is none. Raises WaitTimeout after the limit."""
+    """Waits until `shows` is true of the pods. A limit of 0 is no limit. Raises WaitTimeout after the limit."""
     pods: Pods = {}
     try:
         async with asyncio.timeout(limit or None), contextlib.aclosing(follow_pods(client, which)) as moments:

@@ -44,7 +44,7 @@ _PAGES = msgspec.json.Decoder(Page[msgspec.Raw])
 
 
 class SchedulerObjectReader:
-    """Asks a cluster for lists. What it may not see or cannot read, it notes; of nodes and pods that is an error."""
+    """Lists objects of a cluster. A list that may not be read is noted; for nodes and pods that is an error."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client

@@ -85,7 +85,8 @@ def _least(job: JobObject) -> int:
 
 
 def ended_at(kind: str, document: dict[str, Any]) -> float | None:
-    """Seconds since 1970; None: it has not ended. A status without any time counts as old as the object."""
+    """The time at which the job ended, in seconds since 1970; None if it has not. A status without any time counts as
+    old as the object."""
     if not KINDS[kind].has_ended(document):
         return None
     status = document.get("status") or {}

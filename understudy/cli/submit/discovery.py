@@ -13,14 +13,14 @@ from understudy.ports import Refused
 
 
 class Discovery:
-    """Asks once a group and version."""
+    """Asks the cluster once for each group and version."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
         self._known: dict[str, dict[str, Resource]] = {}
 
     async def first(self, resources: Iterable[Resource]) -> Resource | None:
-        """The first of them that is served."""
+        """The first of these resources that the cluster serves."""
         for resource in resources:
             if resource.kind in await self.kinds(resource.api_version):
                 return resource

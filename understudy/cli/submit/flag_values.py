@@ -51,7 +51,7 @@ def job_name(text: str) -> str:
 
 
 def count(text: str) -> int:
-    """0 or more."""
+    """Reads a whole number, 0 or more."""
     return _whole(text, 0)
 
 
@@ -87,7 +87,7 @@ def _whole(text: str, least: int) -> int:
 
 
 def seconds(text: str) -> int:
-    """`90`, `90s`, `5m`, `2h30m`, `7d`."""
+    """Reads a duration: `90`, `90s`, `5m`, `2h30m`, `7d`."""
     match = _matched(_DURATION, text.strip())
     if not text.strip() or match is None:
         raise ArgumentTypeError(f"{text!r} is no duration; write it like 90s, 5m, 2h30m or 7d")
@@ -155,7 +155,7 @@ def device(text: str) -> Pair:
 
 
 def toleration(text: str) -> dict[str, Any]:
-    """`all`, or a taint as kubectl writes it: KEY, KEY:EFFECT, KEY=VALUE:EFFECT; Arena's `,OPERATOR` may follow."""
+    """Reads `all`, or a taint in the form of kubectl: KEY, KEY:EFFECT, KEY=VALUE:EFFECT; Arena's `,OPERATOR` may follow."""
     if text == "all":
         return {"operator": "Exists"}
     taint, comma, operator = text.partition(",")
@@ -190,7 +190,7 @@ def folder(text: str) -> Mount:
 
 
 def file(text: str) -> Mount:
-    """A file of this machine, and where pods see it."""
+    """Reads a file of this machine, and the path at which pods see it."""
     here, _, path = text.partition(":")
     local = Path(here).expanduser().absolute()
     target = path or str(local)

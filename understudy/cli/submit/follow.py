@@ -36,7 +36,8 @@ class ProgressView(Protocol):
 
 
 async def follow_job(session: Session, job: Ref, *, live: bool) -> int:
-    """0 when it has succeeded, 1 when it has failed or is gone. With `live` a terminal gets a view, not lines."""
+    """Follows the job to its end. Returns 0 if it succeeded, 1 if it failed or is gone. With `live` a terminal gets a
+    view, not lines."""
     watched = JobWatch(job)
     tasks = [asyncio.create_task(stream) for stream in watched.streams(session)]
     view: ProgressView = ProgressScreen() if live and repaints(sys.stdout) else ProgressLines(time.time())
@@ -81,7 +82,7 @@ class JobWatch:
         self._events: dict[str, EventInfo] = {}
 
     def streams(self, session: Session) -> list[Coroutine[Any, Any, None]]:
-        """Each takes in one watch, for ever."""
+        """The watches; each runs for ever."""
         client, ref = session.client, self.ref
         name = f"metadata.name={ref.name}"
         taken = [self._take("job", client.follow(ref.resource, namespace=ref.namespace, fields=name), self._job)]
@@ -200,7 +201,7 @@ FEWEST = 3
 
 
 def frame_lines(job: JobSummary, event: EventInfo | None, now: float, size: tuple[int, int]) -> list[str]:
-    """`size` is columns and lines."""
+    """The lines of the view; `size` is columns and lines."""
     columns, lines = size
     paint = status_colours()
     state = [

@@ -29,7 +29,7 @@ def templates(value: Any, path: str = "") -> Iterator[tuple[str, Document]]:
 
 
 def priority_classes(document: Document) -> list[str]:
-    """Named by the templates, each once."""
+    """The priority classes that the templates name, each once."""
     named = (template["spec"].get("priorityClassName") for _, template in templates(document))
     return list(dict.fromkeys(name for name in named if isinstance(name, str) and name))
 

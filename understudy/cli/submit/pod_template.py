@@ -132,7 +132,7 @@ def _container(request: JobRequest, role: PodRole, env: list[Document], mounts: 
 
 
 def _env(request: JobRequest, role: PodRole) -> list[Document]:
-    """A pod without GPUs is kept from seeing those of its node."""
+    """The variables of the container. A pod without GPUs must not see those of its node."""
     variables = {"workers": str(request.workers), "gpus": str(role.gpus)}
     if not role.gpus:
         variables["NVIDIA_VISIBLE_DEVICES"] = "void"

@@ -12,7 +12,7 @@ Document = dict[str, Any]
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Every field is named after its flag."""
+    """A job as the flags describe it. Every field is named after its flag."""
 
     name: str
     command: str  # one line for the shell

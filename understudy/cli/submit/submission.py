@@ -41,7 +41,7 @@ def fit_request(request: JobRequest, *, embedded: bool) -> JobRequest:
 
 
 def fit_manifest(document: Document, warm: int, *, embedded: bool) -> None:
-    """A template that names its scheduler keeps it."""
+    """Fits a manifest to the cluster. A template that names its scheduler keeps it."""
     _check_warm(warm, embedded=embedded)
     if not embedded:
         for _, template in templates(document):

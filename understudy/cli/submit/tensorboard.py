@@ -10,7 +10,7 @@ PORT = 6006
 
 
 def documents(request: JobRequest) -> list[Document]:
-    """A Deployment, and a Service that leads to it."""
+    """A Deployment of TensorBoard, and the Service in front of it."""
     labels = {"app": "tensorboard", "release": request.name, MANAGED_BY: "understudy"}
     metadata = {"name": f"{request.name}-tensorboard", "labels": labels}
     template = {"metadata": {"labels": labels}, "spec": _pod(request)}

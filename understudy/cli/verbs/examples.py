@@ -56,7 +56,7 @@ def _named(name: str) -> str:
 
 
 def _copy(into: Path) -> None:
-    """Written aside and renamed, so that what is there is whole."""
+    """Copies the examples under another name and renames the folder, so that a partial copy is never found."""
     target = into / "examples"
     if not into.is_dir():
         raise BadInput(f"--copy {into}: no such folder; make it first")

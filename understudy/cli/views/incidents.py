@@ -119,7 +119,7 @@ def _row(incident: Incident, now: float, wide: bool, everywhere: bool) -> list[s
 
 
 def step_cells(incident: Incident) -> list[str]:
-    """A cell for each of the columns."""
+    """The cells of one incident, one for each column."""
     seconds = step_seconds(incident)
     if incident.failed_at is None:
         seconds.pop("detected")  # from there on it counts

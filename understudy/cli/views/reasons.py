@@ -93,7 +93,7 @@ def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, explained
 
 
 def _not_replaced(events: Sequence[EventInfo], now: float) -> list[str]:
-    """A job that runs on what it has left: in a mass failure nothing is replaced."""
+    """Why a running job that lost members is not made whole: in a mass failure nothing is replaced."""
     reasons = [event for event in events if event.reason in ("Waiting", *DISRUPTIONS)]
     last = reasons[-1].message if reasons else ""
     until = _UNTIL.search(last) if last.startswith("mass failure: ") else None

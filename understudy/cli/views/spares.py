@@ -26,7 +26,7 @@ def role_text(spare: Spare) -> str:
 
 
 def rule_text(rule: SpareRule) -> str:
-    """«1 domain of rack per zone»."""
+    """A rule in words: «1 domain of rack per zone»."""
     what = f"domain{'s' * (rule.count > 1)} of {rule.topology}" if rule.topology else f"node{'s' * (rule.count > 1)}"
     where = ", ".join(f"{key}={value}" for key, value in sorted(rule.labels.items()))
     return f"{rule.count} {what}" + (f" with {where}" if where else "") + (f" per {rule.per}" if rule.per else "")

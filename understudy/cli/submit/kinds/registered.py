@@ -17,7 +17,7 @@ class SubmitKind(Protocol):
 
     @property
     def RESOURCES(self) -> tuple[Resource, ...]:  # noqa: N802
-        """The versions it can be made in, the preferred one first."""
+        """The resources in which the job can be created, the preferred version first."""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None: ...
 

@@ -15,7 +15,7 @@ def job(request: JobRequest, resource: Resource, labels: Mapping[str, str], spec
 
 
 def run_policy(request: JobRequest, limit: int | None = None) -> Document:
-    """`limit` is the backoffLimit, where it is not the training operator's."""
+    """The run policy; `limit` is the backoffLimit where the kind's default differs from the training operator's."""
     policy: Document = {
         "cleanPodPolicy": request.clean_task_policy,
         "backoffLimit": backoff_limit(request) if limit is None else limit,

@@ -91,7 +91,7 @@ def not_running(job: JobSummary, instance: Instance | None) -> int:
 
 
 async def run_command(client: KubeClient, errand: ExecRequest) -> int:
-    """The exit code of the command."""
+    """Runs the command in the pod. Returns its exit code."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     async with await client.socket(errand.path(terminal=terminal), PROTOCOLS) as socket:
         with _raw(terminal), _resizing(socket, terminal):

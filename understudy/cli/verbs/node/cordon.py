@@ -36,7 +36,7 @@ def run(closed: bool, options: argparse.Namespace) -> int:
 
 
 async def close(client: KubeClient, node: dict[str, Any], closed: bool) -> str:
-    """Says what was done."""
+    """Cordons or uncordons the node. Returns a line that says what was done."""
     name, word = node["metadata"]["name"], "cordoned" if closed else "uncordoned"
     if bool(node.get("spec", {}).get("unschedulable")) == closed:
         return f"node/{name} already {word}"

@@ -35,7 +35,7 @@ def agent_socket_of(config: Config, names: Sequence[str]) -> Path:
     cluster = local_cluster_at(config)
     if cluster is None:
         raise BadInput(
-            f"{config.server} is no embedded cluster of this machine, and only nodes of such are made to fail;"
+            f"{config.server} is no embedded cluster of this machine, and only nodes of these are made to fail;"
             " elsewhere, `understudy node drain` takes a node out of service"
         )
     known = [node["metadata"]["name"] for node in cluster.settings.nodes]

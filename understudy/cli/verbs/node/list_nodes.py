@@ -62,7 +62,7 @@ def _wanted(one: NodeSummary, options: argparse.Namespace) -> bool:
 
 
 def node_table(nodes: Sequence[NodeSummary], now: float, *, wide: bool) -> list[str]:
-    """The reason is shown where it was asked for, and where a node is about to go."""
+    """The table of nodes. It has a column REASON if the user asked for it, or if a node is about to go."""
     with_reason = wide or any(one.verdict is Verdict.LEAVING for one in nodes)
     rows = [(*_HEAD, *(_WIDE if wide else ()), *(("REASON",) if with_reason else ()))]
     for one in nodes:

@@ -121,7 +121,7 @@ def _job(case: _Case, name: str, due: float) -> Document:
 
 
 def _tidy(case: _Case, scheduled: float | None = None) -> ChildActions:
-    """The status, what there is to tell of ended Jobs, and Jobs beyond the history limits."""
+    """The status, events about ended Jobs, and Jobs beyond the history limits."""
     status = dict(case.document.get("status") or {})
     status["active"] = [_reference(job) for job in case.active]
     if scheduled is not None:

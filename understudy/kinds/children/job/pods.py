@@ -44,7 +44,7 @@ class PodMaker:
 
     def indexed(self, index: int, attempts: IndexFailures | None = None) -> CreateChild:
         """`attempts`: how often the index failed before, if that is limited."""
-        name, told = self._job.metadata.name, {COMPLETION_INDEX: str(index)}
+        name, index_note = self._job.metadata.name, {COMPLETION_INDEX: str(index)}
         noted: dict[str, str] = {}
         if attempts is not None:
             noted[FAILURE_COUNT] = str(attempts.counted)
@@ -52,7 +52,7 @@ class PodMaker:
                 noted[IGNORED_COUNT] = str(attempts.ignored)
         spec = {**self._spec, "hostname": f"{name}-{index}"}
         prefix = _prefix(name, f"-{index}-")
-        return self._created(prefix, {**self._labels, **told}, {**self._annotations, **told, **noted}, spec)
+        return self._created(prefix, {**self._labels, **index_note}, {**self._annotations, **index_note, **noted}, spec)
 
     def _created(self, prefix: str, labels: dict[str, str], annotations: dict[str, str], spec: Document) -> CreateChild:
         metadata: Document = {"generateName": prefix, **self._shared, "labels": labels}
@@ -67,11 +67,11 @@ def _prefix(name: str, ending: str) -> str:
 
 def _with_index_variable(spec: Document) -> Document:
     """Every container gets its index, unless the template sets the variable."""
-    lists = {key: [_told(c) for c in spec[key]] for key in ("initContainers", "containers") if spec.get(key)}
+    lists = {key: [_with_index(c) for c in spec[key]] for key in ("initContainers", "containers") if spec.get(key)}
     return {**spec, **lists}
 
 
-def _told(container: Document) -> Document:
+def _with_index(container: Document) -> Document:
     env: Sequence[dict[str, Any]] = container.get("env") or ()
     if any(variable.get("name") == INDEX_VARIABLE for variable in env):
         return container

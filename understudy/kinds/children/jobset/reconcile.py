@@ -100,11 +100,11 @@ def _restarted(jobset: JobSetObject, status: Document, verdict: JobSetRestart) -
 def _count_restart_alone(jobset: JobSetObject, status: Document, job: PartialJob, counts: bool) -> None:
     labels = job.metadata.labels
     group = next(each for each in jobset.spec.replicated_jobs if each.name == labels[REPLICATED_JOB])
-    told = next(each for each in status["replicatedJobsStatus"] if each["name"] == group.name)
+    counts_of_group = next(each for each in status["replicatedJobsStatus"] if each["name"] == group.name)
     for name in ("jobRestarts", *(["jobRestartsCountTowardsMax"] if counts else ())):
-        figures = [*told.get(name, ()), *[0] * group.replicas][: group.replicas]
+        figures = [*counts_of_group.get(name, ()), *[0] * group.replicas][: group.replicas]
         figures[int(labels[JOB_INDEX])] += 1
-        told[name] = figures
+        counts_of_group[name] = figures
 
 
 class _Suspension(msgspec.Struct, frozen=True):

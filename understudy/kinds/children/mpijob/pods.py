@@ -36,7 +36,9 @@ def worker(job: MPIJobModel, index: int) -> CreateChild:
     assert job.worker is not None
     given: Document = job.worker["spec"]
     role = {"K_MPI_JOB_ROLE": "worker"} if job.version == THIRD else {}
-    spec = _told({**given, "containers": _waiting(job, given), "restartPolicy": _pod_policy(job.worker_restarts)}, role)
+    spec = _with_variables(
+        {**given, "containers": _waiting(job, given), "restartPolicy": _pod_policy(job.worker_restarts)}, role
+    )
     name = job.worker_name(index)
     whole = with_config(job, spec)  # Open MPI's daemons look for the shell they were reached by
     return _pod(job, name, job.worker, _named(job, name, whole), job.labels("worker", index))
@@ -76,7 +78,7 @@ def _launcher_spec(job: MPIJobModel) -> Document:
     assert job.launcher is not None
     first, *others = job.launcher["spec"]["containers"]
     whole = {**job.launcher["spec"], "containers": [_drained(first), *others], "restartPolicy": "Never"}
-    spec = _told(whole, _launcher_variables(job))
+    spec = _with_variables(whole, _launcher_variables(job))
     return _named(job, job.launcher_name, with_config(job, spec))
 
 
@@ -143,10 +145,10 @@ def _implementation(job: MPIJobModel) -> dict[str, str]:
     }
 
 
-def _told(spec: Document, variables: Mapping[str, str]) -> Document:
+def _with_variables(spec: Document, variables: Mapping[str, str]) -> Document:
     """Variables that the template sets itself stay as they are."""
     first, *others = spec["containers"]
     own = first.get("env") or []
     names = {variable.get("name") for variable in own}
-    told = [{"name": name, "value": value} for name, value in variables.items() if name not in names]
-    return {**spec, "containers": [{**first, "env": [*own, *told]}, *others]} if told else spec
+    added = [{"name": name, "value": value} for name, value in variables.items() if name not in names]
+    return {**spec, "containers": [{**first, "env": [*own, *added]}, *others]} if added else spec

@@ -72,8 +72,8 @@ def _ended(report: MPIJobStatusWriter, ending: MPIJobEnd) -> ChildActions:
 
 
 def _after_the_end(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
-    """A client may have ended it. Its launcher is given the time to end as launchers do whose workers are gone, so
-    that it stays to tell; then nothing makes another."""
+    """A client may have ended the job. Its launcher gets the time to end as launchers do whose workers are gone, so
+    that its exit code is kept; then nothing makes another."""
     job = case.job
     report.stop_running()
     report.complete()

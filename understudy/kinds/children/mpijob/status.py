@@ -17,7 +17,7 @@ def event_of(news: ConditionChange) -> EventNote:
 
 
 class MPIJobStatusWriter:
-    """The status on its way from what it was to what it should be, and what there is to tell of the change."""
+    """The status on its way from what it was to what it should be, and the events about the change."""
 
     def __init__(self, job: MPIJobModel, old: Document, state: MPIJobState, now: float) -> None:
         self._job = job
@@ -98,7 +98,7 @@ def _launcher_figures(state: MPIJobState, known: Document) -> Document:
     """A launcher that is gone is not active; how it ended stays on record."""
     if state.job is not None:
         status = state.job.status
-        return _told({"active": status.active, "succeeded": status.succeeded, "failed": status.failed})
+        return _without_zeros({"active": status.active, "succeeded": status.succeeded, "failed": status.failed})
     if state.pod is not None:
         return _counted([state.pod])
     return {name: count for name, count in known.items() if name != "active"}
@@ -107,8 +107,8 @@ def _launcher_figures(state: MPIJobState, known: Document) -> Document:
 def _counted(pods: list[PartialPod]) -> Document:
     phases = [pod.status.phase for pod in pods]
     active = sum(pod.status.phase == "Running" and not pod.metadata.leaving for pod in pods)
-    return _told({"active": active, "succeeded": phases.count("Succeeded"), "failed": phases.count("Failed")})
+    return _without_zeros({"active": active, "succeeded": phases.count("Succeeded"), "failed": phases.count("Failed")})
 
 
-def _told(figures: dict[str, int]) -> Document:
+def _without_zeros(figures: dict[str, int]) -> Document:
     return {name: count for name, count in figures.items() if count}

@@ -14,10 +14,10 @@ AFTERMATH = 1800.0  # seconds after a disruption in which processes that wait fo
 
 def disrupted_at(pod: PartialPod) -> float | None:
     """When the cluster evicted the pod: to make room, because its node is lost, or because the node is drained."""
-    told = find_condition(pod.status.conditions, "DisruptionTarget")
-    if told is None or told.status != "True":
+    condition = find_condition(pod.status.conditions, "DisruptionTarget")
+    if condition is None or condition.status != "True":
         return None
-    return seconds(told.last_transition_time) or 0.0
+    return seconds(condition.last_transition_time) or 0.0
 
 
 class Disruptions(msgspec.Struct, frozen=True):

@@ -78,7 +78,7 @@ def _containers(job: TrainingJob, replica: Replica) -> list[Document]:
     for container in replica.role.containers:
         trains = container.get("name") == kind.container
         new = {**container, "ports": _with_port(job, container)} if trains else container
-        made.append(_told(new, variables) if trains or kind.told_everywhere else new)
+        made.append(_with_variables(new, variables) if trains or kind.told_everywhere else new)
     return made
 
 
@@ -100,11 +100,11 @@ def _service_port(port: Document) -> Document:
     return {"name": port.get("name") or f"port-{number}", "port": number, "protocol": port.get("protocol", "TCP")}
 
 
-def _told(container: Document, variables: Variables) -> Document:
+def _with_variables(container: Document, variables: Variables) -> Document:
     """Variables of the operator come last, and replace those of the template."""
     own = [one for one in container.get("env") or () if one.get("name") not in variables]
-    told = [
+    added = [
         {"name": name, "value": value} if isinstance(value, str) else {"name": name, "valueFrom": value}
         for name, value in variables.items()
     ]
-    return {**container, "env": own + told} if variables else container
+    return {**container, "env": own + added} if variables else container

@@ -102,8 +102,8 @@ def exit_code(pod: PartialPod, container: str) -> int | None:
 def find_disruptions(
     job: TrainingJob, pods: Sequence[PartialPod], departed: Iterable[PartialPod], now: float
 ) -> Disruptions:
-    told = [disrupted_at(pod) for pod in (*pods, *departed)]
-    known = [seconds(job.status.disrupted_at), *told, now if _has_lost_some(job, pods) else None]
+    disrupted = [disrupted_at(pod) for pod in (*pods, *departed)]
+    known = [seconds(job.status.disrupted_at), *disrupted, now if _has_lost_some(job, pods) else None]
     running = [pod for pod in pods if pod.status.phase == "Running"]
     nodes = frozenset(pod.spec.node_name for pod in running if pod.spec.node_name)
     last = max((moment for moment in known if moment is not None), default=None)

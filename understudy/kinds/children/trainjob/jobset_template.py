@@ -126,9 +126,9 @@ class _Maker:
         resources = self._resources(container)
         name = self._job.metadata.name
         leader = f"{name}-{group['name']}-0-0.{found(self.template, 'network').get('subdomain') or name}"
-        told = self._told(TrainerNodes(leader, nodes, self._trainer.get("numProcPerNode"), resources))
-        change |= {"env": [*(self._trainer.get("env") or ()), *told], "resources": resources}
-        if told:
+        variables = self._variables(TrainerNodes(leader, nodes, self._trainer.get("numProcPerNode"), resources))
+        change |= {"env": [*(self._trainer.get("env") or ()), *variables], "resources": resources}
+        if variables:
             change["ports"] = _with_port(container.get("ports") or [])
         return _with_container(group, container, change)
 
@@ -147,17 +147,17 @@ class _Maker:
                     raise BadObject(self._runtime, at(field, name), str(error)) from None
         return both
 
-    def _told(self, nodes_info: TrainerNodes) -> list[Document]:
+    def _variables(self, nodes_info: TrainerNodes) -> list[Document]:
         framework = next((name for name in FRAMEWORKS if name in self._policy), "")
         if not framework:
             return []
-        told = environment(framework, nodes_info)
+        variables = environment(framework, nodes_info)
         given = self._trainer.get("env") or ()
-        reserved = sorted({each["name"] for each in given} & {each["name"] for each in told})
+        reserved = sorted({each["name"] for each in given} & {each["name"] for each in variables})
         if reserved:
             words = f"{', '.join(reserved)} is set for {framework} by itself; take it out"
             raise BadObject(self._job.title, "spec.trainer.env", words)
-        return told
+        return variables
 
 
 def _step(group: Document) -> str:
