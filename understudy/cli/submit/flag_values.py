@@ -155,7 +155,7 @@ def device(text: str) -> Pair:
 
 
 def toleration(text: str) -> dict[str, Any]:
-    """Reads `all`, or a taint in the form of kubectl: KEY, KEY:EFFECT, KEY=VALUE:EFFECT; Arena's `,OPERATOR` may follow."""
+    """Reads `all`, or a taint as kubectl writes it: KEY[=VALUE][:EFFECT]; Arena's `,OPERATOR` may follow."""
     if text == "all":
         return {"operator": "Exists"}
     taint, comma, operator = text.partition(",")
