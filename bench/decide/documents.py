@@ -107,7 +107,7 @@ def jobset(name: str, shape: tuple[int, int], priority: str, topology: str = "",
 
 
 def running_jobset(run: Run, domains: list[list[str]], topology: str = "") -> Iterator[Document]:
-    """A JobSet with one replica a list of nodes, its child Jobs and its pods."""
+    """A running JobSet with its child Jobs and pods: one replica for each list of nodes."""
     yield jobset(run.name, (len(domains), len(domains[0])), run.priority[0], topology, run.age + 60)
     parent = _owner("jobset.x-k8s.io/v1alpha2", "JobSet", run.name)
     for replica, nodes in enumerate(domains):

@@ -55,14 +55,14 @@ def measure_events(nodes: int, repeats: int) -> Result:
 
 
 def _pod_events(view: ClusterView, pods: Iterable[KubeObject]) -> Iterable[Event]:
-    """Each pod goes, and comes back."""
+    """Two events for each pod: it goes, and it comes back."""
     for pod in pods:
         yield partial(view.remove, pod)
         yield partial(view.put, pod)
 
 
 def _node_events(view: ClusterView, nodes: Iterable[KubeObject]) -> Iterable[Event]:
-    """Each node dies, and recovers."""
+    """Two events for each node: it fails, and it recovers."""
     for healthy in nodes:
         (failed,), _ = decoded([node(healthy.metadata.name, failed=True)])
         yield partial(view.put, failed)
@@ -70,7 +70,7 @@ def _node_events(view: ClusterView, nodes: Iterable[KubeObject]) -> Iterable[Eve
 
 
 def _heartbeats(view: ClusterView, nodes: Iterable[KubeObject]) -> Iterable[Event]:
-    """Each node reports that it is as it was."""
+    """One event for each node: it reports an unchanged state."""
     for healthy in nodes:
         again = msgspec.structs.replace(healthy)
         yield partial(view.put, again)

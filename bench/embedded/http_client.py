@@ -13,7 +13,7 @@ from understudy.client.tls import context_for
 
 
 class Target(msgspec.Struct, frozen=True):
-    """An API server to aim at."""
+    """The address of an API server, and the credentials for it."""
 
     host: str
     port: int
@@ -79,7 +79,7 @@ class Line(asyncio.Protocol):
 
 
 def _parsed(buffer: bytearray) -> Answer | None:
-    """A whole answer, or None while some of it is missing."""
+    """A complete response, or None while part of it is missing."""
     end = buffer.find(b"\r\n\r\n")
     if end < 0:
         return None

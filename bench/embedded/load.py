@@ -19,7 +19,7 @@ PODS = "/api/v1/namespaces/default/pods?fieldValidation=Strict&fieldManager=benc
 
 
 def pod(name: str, sent: float = 0.0) -> dict[str, Any]:
-    """A worker as a training operator would make it: about 2 KB once it is stored."""
+    """A worker pod as a training operator would create it: about 2 KB in the store."""
     index = name.rpartition("-")[2]
     variables = {"MASTER_ADDR": "train-master-0", "MASTER_PORT": "23456", "WORLD_SIZE": "64", "RANK": index}
     return {

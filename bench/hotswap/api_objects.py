@@ -67,12 +67,12 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def body(self) -> str:
-        """The uid its processes are known by."""
+        """The uid by which the pod's processes are known."""
         return self.metadata.annotations.get(STEPS_IN, self.uid)
 
     @property
     def gang(self) -> str:
-        """The name of its job; '' where it has none, or only holds itself ready for one."""
+        """The name of the pod's job; '' for a pod without a job, and for an understudy."""
         labels = {} if self.is_understudy else self.metadata.labels
         return next((labels[label] for label in JOB_LABELS if label in labels), "")
 

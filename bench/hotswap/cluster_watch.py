@@ -17,7 +17,7 @@ from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resourc
 from understudy.ports import Change, ChangeType
 
 LIMIT = 90.0  # seconds after which what is waited for will not come any more
-TOLD = 30  # events shown where something went wrong
+EVENTS_SHOWN = 30  # events shown where something went wrong
 CALM = 0.25  # seconds without news of pods and nodes
 
 
@@ -32,7 +32,7 @@ class ClusterWatch:
         self._changed = asyncio.Event()
         self._stirred = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
-        self._reported: deque[str] = deque(maxlen=TOLD)  # by events of jobs and nodes
+        self._reported: deque[str] = deque(maxlen=EVENTS_SHOWN)  # by events of jobs and nodes
         self.process_table = ProcessTable()
         self.pods: dict[str, Pod] = {}
         self.nodes: dict[str, Node] = {}

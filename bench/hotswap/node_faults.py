@@ -51,7 +51,7 @@ async def _send_signal(
 
 
 def _life(folder: ClusterFolder, node: str) -> int | None:
-    """The process that is the node's life."""
+    """The pid of the process with which the node lives and dies; None where the node is not there."""
     try:
         return msgspec.json.decode((folder.path / "nodes" / f"{node}.json").read_bytes(), type=_Life).pid
     except FileNotFoundError:

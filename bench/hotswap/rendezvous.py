@@ -19,7 +19,7 @@ class Rendezvous(msgspec.Struct, frozen=True):
     folder: Path
 
     def begin(self) -> None:
-        """No worker has arrived."""
+        """Clears the folder: no worker has arrived."""
         for file in self._files():
             file.unlink()
 

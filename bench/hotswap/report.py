@@ -43,7 +43,7 @@ def result(scenario: Scenario, kind: str, played: ScenarioResult) -> Result:
 
 
 def compared(cold: Result, warm: Result | None, why: str = "") -> Result:
-    """Figures with understudies, beside those of the same incident without; `why` there are none."""
+    """The figures with understudies, beside those of the same incident without; `why` says why there are none."""
     figures = {name: cold[name] for name in ("p50_ms", "p99_ms", "steps")}
     if warm is None:
         return cold | {"cold": figures, "understudies": False, "conditions": [*cold["conditions"], f"COLD ONLY: {why}"]}

@@ -39,7 +39,7 @@ class _Pod(msgspec.Struct):
 
 
 class Seen(msgspec.Struct):
-    """One pod, under its uid."""
+    """What was seen of one pod, by its uid."""
 
     name: str
     gang: str

@@ -65,7 +65,7 @@ async def remove_traces(api: Api, seconds: float, look_again: float = LOOK_AGAIN
 
 
 async def _objects(api: Api, resource: Resource) -> Sequence[_Object]:
-    """The first page of them; none where the cluster does not serve the resource."""
+    """The first page of the objects; empty where the cluster does not serve the resource."""
     try:
         return _list(await api.request("GET", f"{resource.path(NAMESPACE)}?limit={PAGE}")).items or ()
     except Refused as error:

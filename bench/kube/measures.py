@@ -64,7 +64,7 @@ class Preempted(msgspec.Struct, frozen=True):
 
 
 async def fill(client: KubeClient, seen: BindingWatch, turn: Round, slices: int) -> Filled:
-    """The first 64 gangs are timed; what else it takes to fill the cluster is not."""
+    """Fills the cluster. Only the first 64 gangs are timed."""
     gangs = turn.low(slices)
     timed, rest = gangs[:FIRST_GANGS], gangs[FIRST_GANGS:]
     began = asyncio.get_running_loop().time()

@@ -65,7 +65,7 @@ WAYS: dict[str, Decoder] = {
 
 
 def resident() -> float:
-    """Megabytes."""
+    """The resident memory of this process in megabytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 

@@ -246,7 +246,7 @@ def job(of_jobset: bool) -> Template:
 
 
 def plain(**fields: Any) -> bytes:
-    """Any small object, whole."""
+    """A small object of any kind."""
     return msgspec.json.encode(fields)
 
 

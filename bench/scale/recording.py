@@ -37,7 +37,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def pool(self) -> int:
-        """Nodes for plain Jobs."""
+        """The nodes for plain Jobs."""
         return max(SLICE_NODES, int(self.nodes * POOL))
 
     @property

@@ -110,7 +110,7 @@ def resident() -> float:
 
 
 def most_resident() -> float:
-    """The most it ever had. What getrusage tells includes the process that this one was forked from."""
+    """The peak of resident memory. The figure of getrusage would include the process that this one was forked from."""
     with open("/proc/self/status") as file:
         [kilobytes] = [line.split()[1] for line in file if line.startswith("VmHWM:")]
     return int(kilobytes) / 1e3

@@ -38,7 +38,7 @@ _BEAT = re.compile(rb'"lastHeartbeatTime":"[^"]+"')
 
 
 class Served:
-    """The recording, who watches it, and what was asked of it."""
+    """The recording, the connections that watch it, and counts of the received requests."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

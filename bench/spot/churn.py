@@ -71,13 +71,13 @@ class MachineChurn:
         self.late = 0.0  # seconds by which the latest step came later than the trace wants it
 
     async def begin(self, machines: Sequence[str], there: Sequence[str]) -> None:
-        """Takes away what the trace does not have at its begin."""
+        """Takes away the machines that the trace does not have at its begin."""
         for machine in machines:
             if machine not in there:
                 await self._take(machine)
 
     async def run(self, steps: Sequence[Step], seconds: float, machines: Sequence[str]) -> None:
-        """`machines` are there at the begin."""
+        """Plays the trace; `machines` exist at its begin."""
         began = time.monotonic()
         self._up = dict.fromkeys(machines, began)
         for step in steps:
@@ -121,7 +121,7 @@ class MachineChurn:
                     raise
 
     async def _members(self, machine: str) -> int:
-        """Pods that have not ended, those that are leaving included."""
+        """The pods that have not ended, including those that are being deleted."""
         path = f"{PODS.path('')}?fieldSelector=spec.nodeName%3D{machine}"
         pods = msgspec.json.decode(await self._client.request("GET", path))["items"]
         return sum(pod["status"].get("phase") in ("Pending", "Running") for pod in pods)

@@ -40,7 +40,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NeverStarted(Exception):
-    """The jobs that fit did not begin."""
+    """Jobs that fit did not start."""
 
 
 def machines(count: int) -> list[str]:

@@ -191,28 +191,28 @@ class FakeCluster:
         else:
             self.take_away(document)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         there = {key[2] for key, pod in self.documents.items() if key[0] == PODS.key and pod["spec"].get("nodeName")}
-        await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in seatings if s.pod not in there)}")
-        pods = [self._found(Ref(PODS, namespace, seating.pod)) for seating in seatings]
-        for pod, seating in zip(pods, seatings, strict=True):
+        await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in bindings if s.pod not in there)}")
+        pods = [self._found(Ref(PODS, namespace, binding.pod)) for binding in bindings]
+        for pod, binding in zip(pods, bindings, strict=True):
             meta, taken = pod["metadata"], pod["spec"].get("nodeName", "")
             failed = pod.get("status", {}).get("phase") == "Failed"
-            if meta["uid"] != seating.uid or "deletionTimestamp" in meta or failed or taken not in ("", seating.node):
-                raise Refused(409, "Conflict", f"{seating.pod} cannot be bound")
-        for pod, seating in zip(pods, seatings, strict=True):
-            if seating.pod in there:
+            if meta["uid"] != binding.uid or "deletionTimestamp" in meta or failed or taken not in ("", binding.node):
+                raise Refused(409, "Conflict", f"{binding.pod} cannot be bound")
+        for pod, binding in zip(pods, bindings, strict=True):
+            if binding.pod in there:
                 continue
-            pod["spec"]["nodeName"] = seating.node
-            if seating.annotations:
-                pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}
+            pod["spec"]["nodeName"] = binding.node
+            if binding.annotations:
+                pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **binding.annotations}
             condition = {"type": "PodScheduled", "status": "True"}
             pod.update(merged(pod, {"status": {"conditions": [condition]}}, by_type=True))
             pod["status"].pop("nominatedNodeName", None)  # as of Kubernetes 1.35
             self.change(pod)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await evict_pods(self, namespace, departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await evict_pods(self, namespace, releases)
 
     async def _write(self, what: str) -> None:
         await asyncio.sleep(0)  # lets other tasks run in between

@@ -412,13 +412,13 @@ def test_who_was_seated_while_others_of_his_gang_were_refused_is_waited_for_and_
         await world.settle()
         first, bind = [True], world.cluster.bind
 
-        async def half_way(namespace: str, seatings: Sequence[PodBinding]) -> None:
+        async def half_way(namespace: str, bindings: Sequence[PodBinding]) -> None:
             if not first:
-                return await bind(namespace, seatings)
+                return await bind(namespace, bindings)
             first.clear()
-            await bind(namespace, seatings[:2])
+            await bind(namespace, bindings[:2])
             refusal = Refused(409, "Conflict", "not this one")
-            refusal.done = frozenset(seating.uid for seating in seatings[:2])
+            refusal.done = frozenset(binding.uid for binding in bindings[:2])
             raise refusal
 
         world.cluster.bind = half_way  # type: ignore[method-assign]
@@ -495,9 +495,9 @@ def test_a_seat_whose_answer_was_lost_is_not_given_twice() -> None:
         await world.settle()
         bind = world.cluster.bind
 
-        async def bind_without_answer(namespace: str, seatings: Sequence[PodBinding]) -> None:
+        async def bind_without_answer(namespace: str, bindings: Sequence[PodBinding]) -> None:
             world.cluster.hold_back(PODS)
-            await bind(namespace, seatings)
+            await bind(namespace, bindings)
             raise Unreachable("the answer was lost")
 
         world.cluster.bind = bind_without_answer  # type: ignore[method-assign]

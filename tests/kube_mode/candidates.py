@@ -47,9 +47,9 @@ class Line(ClientWrapper):
         await self._pass()
         await super().delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         await self._pass()
-        await super().bind(namespace, seatings)
+        await super().bind(namespace, bindings)
 
     async def _pass(self) -> None:
         if self.hangs:

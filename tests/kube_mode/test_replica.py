@@ -281,10 +281,10 @@ def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
         begun, go_on = asyncio.Event(), asyncio.Event()
         bind = world.cluster.bind
 
-        async def slow(namespace: str, seatings: list[PodBinding]) -> None:
+        async def slow(namespace: str, bindings: list[PodBinding]) -> None:
             begun.set()
             await go_on.wait()
-            await bind(namespace, seatings)
+            await bind(namespace, bindings)
 
         world.cluster.bind = slow  # type: ignore[method-assign, assignment]
         world.cluster.put(pod("late"))

@@ -206,7 +206,7 @@ def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandReq
             if (key, value) in search.claims or why_domain_closed(search, part, value) is not None:
                 continue
             nodes = proposal.domain(key, value)
-            if next(search.seatings(part.island, part.members, only_nodes(nodes)), True) is None:
+            if next(search.seat_assignments(part.island, part.members, only_nodes(nodes)), True) is None:
                 free += 1
                 if part.island.topology.mode is TopologyMode.EXCLUSIVE:
                     search.claims[key, value] = part.island.name
@@ -312,7 +312,7 @@ def why_not_domain(search: SeatSearch, part: IslandRequest, value: str) -> str |
     if why is not None:
         return why
     nodes = search.proposal.domain(part.island.topology.key, value)
-    for _ in search.seatings(part.island, part.members, only_nodes(nodes)):
+    for _ in search.seat_assignments(part.island, part.members, only_nodes(nodes)):
         return None
     counts: Counter[str] = Counter()
     for name in nodes:

@@ -103,13 +103,13 @@ class FakeCluster:
         else:
             await self.erase(ref)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
         raise NotImplementedError("agents do not bind")
 
     # For tests
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await evict_pods(self, namespace, departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await evict_pods(self, namespace, releases)
 
     async def erase(self, ref: Ref) -> None:
         """Deletes an object as a forced deletion does."""

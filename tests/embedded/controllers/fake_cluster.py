@@ -188,14 +188,14 @@ class FakeCluster:
         assert path == Ref(NAMESPACES, name=place[2]).path("finalize")
         self._amend(place, {**self.objects[place], "spec": document["spec"]})
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        for seating in seatings:
-            self.change(PODS, seating.pod, {"spec": {"nodeName": seating.node}}, namespace)
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
+        for binding in bindings:
+            self.change(PODS, binding.pod, {"spec": {"nodeName": binding.node}}, namespace)
 
     # how it is done
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await evict_pods(self, namespace, departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await evict_pods(self, namespace, releases)
 
     async def _request(self, verb: str, ref: Ref, sub: str, do: Callable[[], Document]) -> bytes:
         await asyncio.sleep(0)

@@ -32,7 +32,7 @@ class Unseated(msgspec.Struct, frozen=True):
     pattern: str
 
 
-class Told(msgspec.Struct, frozen=True):
+class WarningEvent(msgspec.Struct, frozen=True):
     """A warning event about the job, a child of it, or a pod that has not started."""
 
     reasons: tuple[str, ...]
@@ -45,7 +45,7 @@ class JobFailed(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-Evidence = Waits | Ended | Unseated | Told | JobFailed
+Evidence = Waits | Ended | Unseated | WarningEvent | JobFailed
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -65,8 +65,8 @@ CAUSES = (
     Cause(
         "missing PriorityClass",
         (
-            Told(_NOT_CREATED, r"no PriorityClass with name (?P<name>\S+) was found"),
-            Told(_NOT_CREATED, r"there is no PriorityClass '(?P<name>[^']+)'"),
+            WarningEvent(_NOT_CREATED, r"no PriorityClass with name (?P<name>\S+) was found"),
+            WarningEvent(_NOT_CREATED, r"there is no PriorityClass '(?P<name>[^']+)'"),
         ),
         "Its pods are not made: the cluster has no PriorityClass {name}.",
         "`understudy priority create {name} --value 1000` makes it, then the pods follow; `understudy priority list` "
@@ -74,20 +74,20 @@ CAUSES = (
     ),
     Cause(
         "missing service account",
-        (Told(_NOT_CREATED, r"error looking up service account (?P<name>[^:\s]+)"),),
+        (WarningEvent(_NOT_CREATED, r"error looking up service account (?P<name>[^:\s]+)"),),
         "Its pods are not made: there is no ServiceAccount {name}.",
         "Create it, or take serviceAccountName out of the pod template; the pods follow.",
     ),
     Cause(
         "quota",
-        (Told(_NOT_CREATED, r"exceeded quota: (?P<name>[^,]+), (?P<amounts>.+)"),),
+        (WarningEvent(_NOT_CREATED, r"exceeded quota: (?P<name>[^,]+), (?P<amounts>.+)"),),
         "Its pods are not made: ResourceQuota {name} of namespace {namespace} does not allow them: {amounts}.",
         "Let other jobs of the namespace end, ask for less, or have the quota raised; "
         "`kubectl describe resourcequota {name} -n {namespace}` shows what is used.",
     ),
     Cause(
         "pods refused",
-        (Told(_NOT_CREATED, r"(?:Error creating: )?(?P<message>.+)"),),
+        (WarningEvent(_NOT_CREATED, r"(?:Error creating: )?(?P<message>.+)"),),
         "Its pods are not made: {message}.",
         "Correct what the message names, and submit the job again.",
     ),
@@ -98,7 +98,7 @@ CAUSES = (
             Unseated(r"PersistentVolumeClaim (?P<name>\S+) does not exist"),
             Unseated(r"persistentvolumeclaim \"(?P<name>[^\"]+)\" not found"),
             Waits(pattern=r"(?i)persistentvolumeclaim \"(?P<name>[^\"]+)\" not found"),
-            Told(_NOT_MOUNTED, r"(?i)persistentvolumeclaim \"(?P<name>[^\"]+)\" not found"),
+            WarningEvent(_NOT_MOUNTED, r"(?i)persistentvolumeclaim \"(?P<name>[^\"]+)\" not found"),
         ),
         "{pod} cannot start: there is no PersistentVolumeClaim {name}.",
         "Create the claim in namespace {namespace}, and the pods start by themselves; or correct --data.",
@@ -114,7 +114,7 @@ CAUSES = (
         (
             Waits(pattern=r"couldn't find key (?P<key>\S+) in (?P<what>ConfigMap|Secret) (?P<name>\S+)"),
             Waits(pattern=r"references non-existent (?P<what>config|secret) key: (?P<key>\S+)"),
-            Told(_NOT_MOUNTED, r"references non-existent (?P<what>config|secret) key: (?P<key>\S+)"),
+            WarningEvent(_NOT_MOUNTED, r"references non-existent (?P<what>config|secret) key: (?P<key>\S+)"),
         ),
         "{pod} cannot start: a {what} has no key {key}.",
         "Add the key, and the pod starts by itself; or name the right key in the pod template.",
@@ -123,7 +123,7 @@ CAUSES = (
         "missing ConfigMap",
         (
             Waits(pattern=r"configmap \"(?P<name>[^\"]+)\" not found"),
-            Told(_NOT_MOUNTED, r"configmap \"(?P<name>[^\"]+)\" not found"),
+            WarningEvent(_NOT_MOUNTED, r"configmap \"(?P<name>[^\"]+)\" not found"),
         ),
         "{pod} cannot start: there is no ConfigMap {name}.",
         "Create it in namespace {namespace}, and the pod starts by itself.",
@@ -132,14 +132,14 @@ CAUSES = (
         "missing Secret",
         (
             Waits(pattern=r"secret \"(?P<name>[^\"]+)\" not found"),
-            Told(_NOT_MOUNTED, r"secret \"(?P<name>[^\"]+)\" not found"),
+            WarningEvent(_NOT_MOUNTED, r"secret \"(?P<name>[^\"]+)\" not found"),
         ),
         "{pod} cannot start: there is no Secret {name}.",
         "Create it in namespace {namespace}, and the pod starts by itself.",
     ),
     Cause(
         "volume not mounted",
-        (Told(_NOT_MOUNTED, r"(?P<message>.+)"),),
+        (WarningEvent(_NOT_MOUNTED, r"(?P<message>.+)"),),
         "{pod} cannot start: a volume of it cannot be mounted: {message}.",
         "Correct the volume in the pod template; `kubectl describe pod {pod} -n {namespace}` shows all of it.",
     ),
@@ -177,7 +177,7 @@ CAUSES = (
                 ("RunContainerError", "CreateContainerError"),
                 r"\"(?P<program>[^\"]+)\\?\": (?P<why>executable file not found|no such file)",
             ),
-            Told(
+            WarningEvent(
                 ("Failed", "FailedStart"),
                 r"\"(?P<program>[^\"]+)\\?\": (?P<why>executable file not found|no such file)",
             ),

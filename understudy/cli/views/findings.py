@@ -12,7 +12,7 @@ from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import ContainerInfo, EventInfo, TerminatedState
-from understudy.cli.views.causes import CAUSES, Cause, Ended, Evidence, JobFailed, Told, Unseated, Waits
+from understudy.cli.views.causes import CAUSES, Cause, Ended, Evidence, JobFailed, Unseated, Waits, WarningEvent
 from understudy.kinds.registry import KINDS
 from understudy.objects.meta import seconds
 
@@ -172,7 +172,7 @@ def _of_events(job: JobSummary, events: Sequence[EventInfo]) -> Iterator[_Fact]:
         pod = pods.get(event.involved_object.name) if event.involved_object.kind == "Pod" else None
         holds = _has_not_started(pod) if pod is not None else not _has_made_pods_since(job, event)
         if event.type == "Warning" and holds and (pod is not None or event.involved_object.kind != "Pod"):
-            yield _Fact(Told, event.reason, _message(event), pod)
+            yield _Fact(WarningEvent, event.reason, _message(event), pod)
 
 
 def _has_not_started(pod: Instance) -> bool:

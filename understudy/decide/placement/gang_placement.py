@@ -33,7 +33,7 @@ def _seats_under(proposal: Proposal, request: PlacementRequest, limit: CapacityL
     loose = tuple(m for p in request.parts if p.island.topology is None for m in p.members)
     for _ in _in_domains(search, request, bound, shared=bool(soft or loose)):
         for _ in _in_preferred_domains(search, request, soft, shared=bool(loose)):
-            for _ in search.seatings(
+            for _ in search.seat_assignments(
                 Island("", loose), loose, NodeOrder(lambda shape: node_order(search, request, shape))
             ):
                 return dict(search.seats)
@@ -79,7 +79,7 @@ def _in_domains(
         search.steps -= 1
         nodes = only_nodes(domain_nodes(search, part, value))
         competing = (not part.exclusive or limit.spot_seats is not None) and (shared or bool(rest))
-        for _ in search.seatings(part.island, part.members, nodes, competing):
+        for _ in search.seat_assignments(part.island, part.members, nodes, competing):
             claim = _claim(search, part, value)
             yield from _in_domains(search, request, rest, shared, value if alike else None)
             if claim is not None:
@@ -114,5 +114,5 @@ def _in_preferred_domains(
     part, rest = parts[0], parts[1:]
     order = list(dict.fromkeys(nodes_of_fewest_domains(search, part)))
     nodes = NodeOrder(lambda shape: chain(order, node_order(search, request, shape)))
-    for _ in search.seatings(part.island, part.members, nodes, shared or bool(rest)):
+    for _ in search.seat_assignments(part.island, part.members, nodes, shared or bool(rest)):
         yield from _in_preferred_domains(search, request, rest, shared)

@@ -223,7 +223,7 @@ class SeatSearch:
 
     # Members onto nodes
 
-    def seatings(
+    def seat_assignments(
         self, island: Island, members: Sequence[Member], nodes: NodeOrder, shared: bool = False
     ) -> Iterator[None]:
         """Ways to seat these members on these nodes, best first, within the limit of steps.

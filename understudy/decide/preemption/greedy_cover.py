@@ -129,7 +129,7 @@ def _seats_in(cover: PartialCover, part: IslandRequest, candidate: Candidate) ->
     for name in nodes:
         for member in cover.used.get(name, ()):
             search.take(member, name)
-    for _ in search.seatings(part.island, part.members, only_nodes(nodes)):
+    for _ in search.seat_assignments(part.island, part.members, only_nodes(nodes)):
         return [search.seats[member.name] for member in part.members]
     return None
 

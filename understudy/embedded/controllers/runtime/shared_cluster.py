@@ -134,11 +134,11 @@ class SharedCluster:
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
         await self._cluster.delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        await self._cluster.bind(namespace, seatings)
+    async def bind(self, namespace: str, bindings: Sequence[PodBinding]) -> None:
+        await self._cluster.bind(namespace, bindings)
 
-    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        await self._cluster.release(namespace, departures)
+    async def release(self, namespace: str, releases: Sequence[PodEviction]) -> None:
+        await self._cluster.release(namespace, releases)
 
     def _on_answer(self, ref: Ref, sub: str, answer: bytes) -> None:
         informer = self._informers.get(ref.resource)

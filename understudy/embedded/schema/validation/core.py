@@ -175,7 +175,7 @@ def changed_config_map(new: ConfigMap, old: ConfigMap) -> Iterator[Cause]:
 
 
 def complete_secret(secret: Secret) -> None:
-    """Moves stringData to data."""
+    """Moves the values of stringData to data."""
     if secret.string_data:
         plain = {key: text.encode() for key, text in secret.string_data.items()}
         secret.data = {**(secret.data or {}), **plain}
