@@ -1,4 +1,4 @@
-"""The program of a member where the way to the rendezvous is timed: a large import, a meeting with rank 0, an idle wait.
+"""The program of a member where the way to the rendezvous is timed: a large import, a meeting with rank 0, then idling.
 
 Run as `worker.py FOLDER HOST PORT`, with the import put before its first line. When it has passed the rendezvous it
 adds a line with the time to the file of its rank in FOLDER. Rank 0 accepts a connection of every other rank, again and
