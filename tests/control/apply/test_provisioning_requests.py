@@ -46,17 +46,20 @@ def conclude(world: LoopHarness, found: Document, kind: str, message: str) -> No
     world.cluster.change(found)
 
 
-def refuse(world: LoopHarness, start: str, error: BaseException) -> Callable[[], None]:
-    """From now on such writes fail. Returns what ends that."""
+def refuse(world: LoopHarness, start: str, error: BaseException) -> Callable[[], int]:
+    """From now on such writes fail. Returns what ends that, and says how many did."""
+    refused = []
 
     def look(what: str) -> None:
         if what.startswith(start):
+            refused.append(what)
             raise error
 
     world.cluster.before_write = look
 
-    def end() -> None:
+    def end() -> int:
         world.cluster.before_write = lambda _: None
+        return len(refused)
 
     return end
 
@@ -267,7 +270,7 @@ def test_a_refusal_is_told_once_and_stops_nothing_else(code: int) -> None:
         assert list(world.seats().values()) == ["a"]
         assert failures(world, "big") == ["No machines are provided: the request for them was refused: not like this"]
         assert not any(CONSUMES in pod["metadata"].get("annotations", {}) for pod in world.cluster.all(PODS))
-        end()
+        assert end() <= 4
         await world.clock.let_pass(301.0)
         await world.settle()
         assert len(requests(world)) == 1

@@ -30,6 +30,7 @@ from understudy.control.concurrency import run_all
 from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.control.record.event_recorder import RETRYABLE
 from understudy.control.view.gang_parts import wants_a_seat
+from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Wait, WaitCode
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject
@@ -62,6 +63,8 @@ class ProvisioningRequests:
         self._settings = settings
         self._scheduler = scheduler
         self._known: dict[Name, ProvisioningRequest] = {}
+        self._attempts: dict[Name, dict[int, ProvisioningRequest]] = {}  # the same, by the name of the need
+        self._needs: dict[str, tuple[Gang, str, MachineNeed | None]] = {}  # of gangs without seats; and their owner
         self._wanted: list[Wanted] | None = None  # None: no plan was made yet
         self._not_before: dict[object, float] = {}  # what was refused, and when it is tried again
         self._annotated: dict[str, tuple[str, str | None]] = {}  # by uid: the version the pod had, and what was written
@@ -83,7 +86,7 @@ class ProvisioningRequests:
             return
         waits = [action for action in plan.actions if isinstance(action, Wait)]
         self._wanted = [wanted for wait in waits if (wanted := self._wanted_for(wait, snapshot)) is not None]
-        self._tell_of_failures()
+        self._needs = {one.gang: self._needs[one.gang] for one in self._wanted if one.gang in self._needs}
         self._more.set()
 
     def _wanted_for(self, wait: Wait, snapshot: Snapshot) -> Wanted | None:
@@ -92,32 +95,32 @@ class ProvisioningRequests:
             return None
         gang = snapshot.gangs.get(wait.gang)
         owner = annotated_object(self._context, gang) if gang is not None and not gang.warm_for else None
-        if gang is None or owner is None or self._asks_for_itself(gang.key):
-            return None
-        need = machine_need(gang, snapshot, owner)
-        if need is None:
+        need = self._need(gang, snapshot, owner) if gang is not None and owner is not None else None
+        if gang is None or owner is None or need is None or self._asks_for_itself(gang.key):
             return None
         if len(need.templates) > MAX_POD_SETS:
             self._tell(need.name, owner, f"its pods differ in more than {MAX_POD_SETS} ways, one request has no more")
             return None
         return Wanted(gang.key, owner, need, new)
 
+    def _need(self, gang: Gang, snapshot: Snapshot, owner: KubeObject) -> MachineNeed | None:
+        """Of a gang without seats it depends on the gang alone. Thousands of gangs may wait for hours."""
+        known = self._needs.get(gang.key)
+        if known is not None and known[0] is gang and known[1] == owner.metadata.uid:
+            return known[2]
+        need = machine_need(gang, snapshot, owner)
+        if not any(member.node for member in gang.members()):
+            self._needs[gang.key] = (gang, owner.metadata.uid, need)
+        return need
+
     def _asks_for_itself(self, gang: str) -> bool:
         """Whether its pods name a request of their user's, or of Kueue's."""
         named = (pod.metadata.annotations.get(CONSUMES, NAME_START) for pod in self._context.view.pods_of(gang))
         return any(not name.startswith(NAME_START) for name in named)
 
-    def _attempts(self, need: MachineNeed) -> dict[int, ProvisioningRequest]:
-        found = {}
-        for (namespace, name), request in self._known.items():
-            stem, _, number = name.rpartition("-")
-            if (namespace, stem) == (need.namespace, need.name) and number.isdigit():
-                found[int(number)] = request
-        return found
-
     def _attempt(self, need: MachineNeed) -> tuple[int, float | None]:
         """The attempt that there should be now, and when the next one is due. A failed request stays until then."""
-        attempts = self._attempts(need)
+        attempts = self._attempts.get((need.namespace, need.name))
         if not attempts:
             return 1, None
         last = max(attempts)
@@ -129,7 +132,7 @@ class ProvisioningRequests:
     def _tell_of_failures(self) -> None:
         """What failed before this loop began was told by another one."""
         for wanted in self._wanted or ():
-            attempts = self._attempts(wanted.need)
+            attempts = self._attempts.get((wanted.need.namespace, wanted.need.name))
             last = attempts[max(attempts)] if attempts else None
             if last is not None and last.end is not None and (last.ended_at or 0.0) >= int(self._began):
                 words = last.end.message or last.end.reason
@@ -162,6 +165,7 @@ class ProvisioningRequests:
                 told = str(error)
             self._served.clear()
             self._known.clear()
+            self._attempts.clear()
             await self._context.clock.sleep(pause)
 
     def _heard(self, change: Change) -> None:
@@ -174,17 +178,31 @@ class ProvisioningRequests:
                 return
             name = (request.metadata.namespace, request.metadata.name)
             if change.type is ChangeType.DELETED or request.metadata.deletion_timestamp is not None:
-                self._known.pop(name, None)
+                self._forget(name)
             else:
-                self._known[name] = request
-            self._tell_of_failures()
+                self._remember(name, request)
         self._more.set()
+
+    def _remember(self, name: Name, request: ProvisioningRequest) -> None:
+        stem, _, number = name[1].rpartition("-")
+        self._known[name] = request
+        if number.isdecimal():
+            self._attempts.setdefault((name[0], stem), {})[int(number)] = request
+
+    def _forget(self, name: Name) -> None:
+        stem, _, number = name[1].rpartition("-")
+        attempts = self._attempts.get((name[0], stem), {})
+        if self._known.pop(name, None) is not None and number.isdecimal():
+            attempts.pop(int(number), None)
+        if not attempts:
+            self._attempts.pop((name[0], stem), None)
 
     # Write
 
     async def run(self) -> None:
         while True:
             self._more.clear()
+            self._tell_of_failures()
             writes = self._writes()
             if not writes:
                 await wait_for(self._more, self._context.clock, self._next_look())
@@ -258,7 +276,8 @@ class ProvisioningRequests:
         document = need.request(attempt, self._settings, self._scheduler)
         name = (need.namespace, need.request_name(attempt))
         if await self._writer.create_once(Ref(PROVISIONING_REQUESTS, *name), document):
-            self._known.setdefault(name, msgspec.convert(document, ProvisioningRequest))
+            if name not in self._known:
+                self._remember(name, msgspec.convert(document, ProvisioningRequest))
             _log.info("machines are asked for: ProvisioningRequest %s/%s for %s", *name, wanted.owner.title)
         else:  # an earlier loop made it, and the watch shows it soon; or it is just being deleted
             self._not_before[name] = self._context.clock.now() + RETRY
@@ -268,7 +287,7 @@ class ProvisioningRequests:
         for pods in request.spec.pod_sets:
             await self._writer.delete_if_there(Ref(POD_TEMPLATES, name[0], pods.pod_template_ref.name))
         await self._writer.delete_if_there(Ref(PROVISIONING_REQUESTS, *name))
-        self._known.pop(name, None)
+        self._forget(name)
 
     async def _annotate(self, pod: Pod, value: str | None) -> None:
         name_of_class = self._settings.provisioning_class if value is not None else None
