@@ -14,8 +14,8 @@ import msgspec
 
 from understudy.client import KubeClient, connect
 from understudy.client.config import Config
-from understudy.control.clock import SystemClock
 from understudy.control.apply.provisioning_documents import AutoscalerSettings
+from understudy.control.clock import SystemClock
 from understudy.control.loop import LoopSettings
 from understudy.control.record.event_formats import SeriesEventFormat
 from understudy.control.view.node_health import HealthLimits

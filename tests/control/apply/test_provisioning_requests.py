@@ -207,7 +207,7 @@ def test_a_job_that_changed_after_a_failure_asks_at_once() -> None:
 def test_a_scheduler_that_is_killed_on_the_way_makes_no_second_one(at: str) -> None:
     async def scenario(world: LoopHarness) -> None:
         await begin(world, "a")
-        killed = []
+        killed: list[str] = []
 
         def look(what: str) -> None:
             if what.startswith(at) and not killed:

@@ -217,6 +217,9 @@ def _of_environment(environment: Mapping[str, str]) -> list[_Given]:
     return found
 
 
+_WORDS = {float: "a number", int: "a whole number", bool: "true or false", dict[str, str]: "a mapping as JSON"}
+
+
 def _converted(variable: str, text: str, wanted: Any) -> Any:
     """Numbers, true and false, and lists as JSON; anything else is text."""
     try:
@@ -226,9 +229,7 @@ def _converted(variable: str, text: str, wanted: Any) -> Any:
     except msgspec.ValidationError as error:
         raise BadInput(f"{variable}={text}: {_placed('', str(error), wanted).lstrip(': ')}") from None
     except msgspec.DecodeError:
-        words = {float: "a number", int: "a whole number", bool: "true or false", dict[str, str]: "a mapping as JSON"}.get(
-            wanted, "a list as JSON"
-        )
+        words = _WORDS.get(wanted, "a list as JSON")
         raise BadInput(f"{variable}={text}: expected {words}") from None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from understudy.cli.errors import short_list
 from understudy.cli.input.times import parse_time, short_duration
-from understudy.cli.queries.events import WRITE_REFUSED
+from understudy.cli.queries.events import PROVISIONING_FAILED, WRITE_REFUSED
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
@@ -25,7 +25,8 @@ def reason_sentences(
     """`causes` have sentences of their own: what they explain is not said here."""
     told = {cause.pod for cause in causes}
     said = [*_state(job, now, told), *(_with_time_left(words, now) for words in _waiting(job, events, now, told))]
-    return [*said, *_notes(job), *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
+    said += [*_machines(job, events, now), *_notes(job)]
+    return [*said, *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
 
 
 def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
@@ -87,6 +88,14 @@ def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, told: Col
         return plain_reason(last.message)
     waits = next((one.waits for one in job.instances if one.waits and one.name not in told), "")
     return plain_reason(waits or (last.message if last and not told else ""))
+
+
+def _machines(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    """The last answer of an autoscaler that was asked for machines, as long as the job waits."""
+    told = [event for event in events if event.reason == PROVISIONING_FAILED]
+    if not told or job.status not in (PENDING, QUEUING) or _all_seated(job):
+        return []
+    return [_full_stop(f"{short_duration(now - told[-1].at)} ago: {told[-1].message}")]
 
 
 def _not_mended(events: Sequence[EventInfo], now: float) -> list[str]:

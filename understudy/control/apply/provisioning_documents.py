@@ -143,7 +143,7 @@ def _label_keys(shape: Shape) -> Iterator[str]:
 
 
 def _template(shape: Shape, members: list[Member], priority: int, asked: set[str]) -> Document:
-    """Labels only where a rule asks for them: others differ between the pods of a template, and change with each run."""
+    """Labels only where a rule asks for them: others differ between pods of one template, and change with each run."""
     first, *others = [member.labels for member in members]
     labels = {k: v for k, v in first.items() if k in asked and all(other.get(k) == v for other in others)}
     spec: Document = {"priority": priority, "containers": [_container(shape)]}
