@@ -1,7 +1,7 @@
 """Autoscalers add machines for pods that wait: what the cluster autoscaler and Karpenter look for is on these pods.
 
-Both go by what is documented of them, whichever scheduler a pod names: the condition PodScheduled with reason
-Unschedulable. Both leave alone pods with a nominated node, since room is being made for these.
+Both go by the condition PodScheduled with reason Unschedulable, whichever scheduler a pod names. Both leave alone pods
+with a nominated node, since room is being made for these. The rest differs, as their sources say.
 """
 
 from typing import Any
@@ -11,22 +11,46 @@ import pytest
 from tests.control.loop_harness import LoopHarness, run_scenario
 from tests.objects.documents import Document, node, priority_class
 from tests.scenarios.test_random_walks import torch
+from understudy.control.apply.provisioning_documents import CONSUMES, AutoscalerSettings
 from understudy.control.loop import LoopSettings
+from understudy.control.record.event_recorder import REPEAT_AFTER
 from understudy.decide.policy import Policy
-from understudy.objects.resources import PODS
+from understudy.objects.resources import NODES, PODS, PROVISIONING_REQUESTS
 
+EXPENDABLE_BELOW = -10  # the default of --expendable-pods-priority-cutoff
 READY = {"type": "Ready", "status": "True"}
 
 
-def autoscalers_would_act(pod: Document) -> bool:
-    """Whether the pod counts as unschedulable for the cluster autoscaler, and as provisionable for Karpenter."""
-    status: dict[str, Any] = pod.get("status", {})
-    if pod["spec"].get("nodeName") or status.get("nominatedNodeName") or "deletionTimestamp" in pod["metadata"]:
+def cluster_autoscaler_would_act(pod: Document) -> bool:
+    """Whether it counts the pod as unschedulable and does not leave it out, with its default flags.
+
+    A pod with a nominated node counts as sitting there. One below the cutoff of priority is expendable, and one that
+    consumes a ProvisioningRequest is left to that."""
+    if pod["spec"].get("nodeName") or pod["metadata"].get("deletionTimestamp"):
         return False
-    if status.get("phase") in ("Succeeded", "Failed"):
+    status: dict[str, Any] = pod.get("status", {})
+    if status.get("phase") in ("Succeeded", "Failed") or status.get("nominatedNodeName"):
+        return False
+    if pod["spec"].get("priority", 0) < EXPENDABLE_BELOW or CONSUMES in pod["metadata"].get("annotations", {}):
         return False
     found = [condition for condition in status.get("conditions", ()) if condition["type"] == "PodScheduled"]
     return any((condition["status"], condition["reason"]) == ("False", "Unschedulable") for condition in found)
+
+
+def karpenter_would_act(pod: Document) -> bool:
+    """Whether the pod is provisionable. It looks at the reason of the condition, not at its status."""
+    status: dict[str, Any] = pod.get("status", {})
+    if pod["spec"].get("nodeName") or status.get("nominatedNodeName"):
+        return False
+    owners = [owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())]
+    if "DaemonSet" in owners or "Node" in owners:
+        return False
+    conditions = status.get("conditions", ())
+    return any((one["type"], one.get("reason")) == ("PodScheduled", "Unschedulable") for one in conditions)
+
+
+def autoscalers_would_act(pod: Document) -> bool:
+    return cluster_autoscaler_would_act(pod) and karpenter_would_act(pod)
 
 
 def machine(name: str, **labels: str) -> Document:
@@ -112,9 +136,66 @@ def test_machines_that_come_in_time_spare_the_less_important_gang() -> None:
     run_scenario(scenario, LoopSettings(policy=Policy(preemption_delay=300.0)))
 
 
-@pytest.mark.parametrize("status", [{"nominatedNodeName": "a"}, {"phase": "Failed"}])
-def test_pods_that_get_a_seat_without_new_machines_do_not_ask(status: Document) -> None:
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    waits = {"metadata": {}, "spec": {}, "status": {"phase": "Pending", "conditions": [condition]}}
-    assert autoscalers_would_act(waits)
-    assert not autoscalers_would_act({**waits, "status": {**waits["status"], **status}})
+def test_while_others_leave_for_a_gang_nothing_asks_and_if_that_fails_its_pods_ask_again() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        prepared(world)
+        world.cluster.put(torch("low", 1, "low"))
+        await world.settle()
+        world.hands.clinging.add("PyTorchJob/default/low")
+        world.cluster.put(torch("high", 1, "high"))
+        await world.settle()
+        (waits,) = [pod for pod in world.cluster.all(PODS) if pod["metadata"]["name"].startswith("high")]
+        assert (waits["status"]["nominatedNodeName"], acted_on(world)) == ("a", [])
+        world.cluster.take_away(world.cluster.find(NODES, "a"))
+        await world.settle()
+        await world.clock.let_pass(REPEAT_AFTER)
+        await world.settle()
+        assert acted_on(world) == [waits["metadata"]["name"]]
+
+    run_scenario(scenario)
+
+
+def test_pods_for_which_a_request_was_made_are_left_to_the_request_by_the_cluster_autoscaler() -> None:
+    async def scenario(world: LoopHarness) -> None:
+        prepared(world)
+        world.cluster.put(torch("big", 2, "high"))
+        await world.settle()
+        assert [cluster_autoscaler_would_act(pod) for pod in world.cluster.all(PODS)] == [False, False]
+        assert len(world.cluster.all(PROVISIONING_REQUESTS)) == 1
+
+    run_scenario(scenario, LoopSettings(autoscaler=AutoscalerSettings("a-class.example.com")))
+
+
+WAITS: Document = {
+    "metadata": {},
+    "spec": {},
+    "status": {
+        "phase": "Pending",
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
+    },
+}
+
+
+GATED = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+
+
+def merge(pod: Document, changes: Document) -> Document:
+    return {part: {**pod[part], **changes.get(part, {})} for part in pod}
+
+
+@pytest.mark.parametrize(
+    ("changes", "cluster_autoscaler", "karpenter"),
+    [
+        ({}, True, True),
+        ({"status": {"nominatedNodeName": "a"}}, False, False),
+        ({"spec": {"nodeName": "a"}}, False, False),
+        ({"status": {"conditions": [GATED]}}, False, False),
+        ({"status": {"phase": "Failed"}}, False, True),
+        ({"spec": {"priority": -11}}, False, True),
+        ({"metadata": {"annotations": {CONSUMES: "x"}}}, False, True),
+        ({"metadata": {"ownerReferences": [{"kind": "DaemonSet"}]}}, True, False),
+    ],
+)  # fmt: skip
+def test_what_the_sources_of_both_say(changes: Document, cluster_autoscaler: bool, karpenter: bool) -> None:
+    pod = merge(WAITS, changes)
+    assert (cluster_autoscaler_would_act(pod), karpenter_would_act(pod)) == (cluster_autoscaler, karpenter)

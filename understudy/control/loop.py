@@ -14,6 +14,8 @@ from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.deferred_gangs import PodPatience
 from understudy.control.apply.plan_applier import PlanApplier
 from understudy.control.apply.pod_recreation import PodRecreator
+from understudy.control.apply.provisioning_documents import AutoscalerSettings
+from understudy.control.apply.provisioning_requests import ProvisioningRequests
 from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.apply.taint_eviction import TaintEviction
 from understudy.control.clock import wait_for
@@ -65,6 +67,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     one_clock: bool = True  # whether nodes write their leases by this process's clock
     binds_whole: bool = True  # whether the cluster binds all pods of a gang at once, or none
     job_lag: float = 2.0  # seconds by which a job may be seen later than its pods
+    autoscaler: AutoscalerSettings = AutoscalerSettings()
     evictor: float = 0.0  # seconds that the taint manager gets to delete pods; 0: the cluster has none
 
 
@@ -127,6 +130,8 @@ class SchedulingLoop:
         self._wait_reasons = WaitReasons(self.view, self._recorder)
         self._applier = PlanApplier(context, self._pod_recreator, settings.patience, settings.binds_whole)
         self._checkpoint_requests = CheckpointRequests(context, records)
+        scheduler = settings.scheduler_name or "understudy"
+        self._provisioning = ProvisioningRequests(context, records, settings.autoscaler, scheduler)
         self._fence_annotations = FenceAnnotations(records, clock, self.view)
         self._drain_answers = DrainAnswers(records, clock, self.view)
         self._reflector = Reflector(cluster, clock, self._view_updater)
@@ -146,7 +151,8 @@ class SchedulingLoop:
     async def run(self, lead: asyncio.Event | None = None) -> None:
         """Runs until it is cancelled. It watches from the start; it plans and writes as soon as `lead` is set."""
         async with asyncio.TaskGroup() as group:
-            for reads in (self._reflector.run, self._pod_recreator.run, self._incidents.records.follow):
+            followed = (self._incidents.records.follow, self._provisioning.follow)
+            for reads in (self._reflector.run, self._pod_recreator.run, *followed):
                 group.create_task(reads())
             if lead is not None:
                 await self._wait_for_leadership(lead)
@@ -158,6 +164,7 @@ class SchedulingLoop:
                 self._checkpoint_requests.run,
                 self._fence_annotations.run,
                 self._drain_answers.run,
+                self._provisioning.run,
             )
             for writes in (*background, self._schedule):
                 group.create_task(writes())
@@ -208,6 +215,7 @@ class SchedulingLoop:
             self._fence_annotations,
             self._drain_answers,
             self._checkpoint_requests,
+            self._provisioning,
         )
         return idle and all(each.idle for each in written)
 
@@ -298,6 +306,7 @@ class SchedulingLoop:
         self._unexplained, self._explain_at = False, now + EXPLAIN_INTERVAL
         self._set_recheck(made, now)
         self._wait_reasons.explain(made, snapshot)
+        self._provisioning.see(made, snapshot)
         self._report(Cycle(snapshot, made, took=took))
 
     def _set_recheck(self, made: Plan, now: float) -> None:

@@ -8,6 +8,7 @@ from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
 
 HOUR = 3600.0
+PREEMPTION_BUDGET = "preemption budget"
 PREEMPTION_SECONDS = 60.0  # so long a preemption counts as in progress after it was recorded
 
 
@@ -43,7 +44,7 @@ def over_budget(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
     if len(recent) < policy.preemptions_per_hour:
         return None
     until = recent[len(recent) - policy.preemptions_per_hour] + HOUR
-    return ActiveGuard("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
+    return ActiveGuard(PREEMPTION_BUDGET, f"others were preempted for it {len(recent)} times within the hour", until)
 
 
 def is_preempting_now(gang: Gang, now: float) -> bool:

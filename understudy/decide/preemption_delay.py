@@ -9,6 +9,8 @@ from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, Member
 from understudy.model.plans import WaitCode, WaitReason
 
+PREEMPTION_DELAY = "preemption delay"
+
 
 def start_delayed(proposal: Proposal, gang: Gang) -> ActiveGuard | None:
     """Of a gang that waits to start. Its own delay goes before that of the policy."""
@@ -39,4 +41,4 @@ def with_preemption_delay(proposal: Proposal, gang: Gang, reason: WaitReason) ->
 def _guard(until: float, now: float) -> ActiveGuard | None:
     if until <= now:
         return None
-    return ActiveGuard("preemption delay", "it waits for new machines before it preempts", until)
+    return ActiveGuard(PREEMPTION_DELAY, "it waits for new machines before it preempts", until)

@@ -68,6 +68,8 @@ EVERYWHERE = (
     _on(known.CLAIMS, ("patch",), "is told the node for which its volume is to be made"),
     _on(known.NODES, ("patch",), "has its failures noted"),
     _on(known.DRAIN_REQUESTS, ("patch",), "is answered when its node is empty", sub="status", optional=True),
+    _on(known.PROVISIONING_REQUESTS, (*READ, "create", "delete"), "asks an autoscaler for machines", optional=True),
+    _on(known.POD_TEMPLATES, ("create", "delete"), "says in such a request what its pods are like"),
     _on(known.EVENTS, ("get", "create", "patch"), "says what happens"),
     Permission("events.k8s.io", "events", ("get", "create", "patch"), "says what happens"),
     _on(known.INCIDENTS, (*READ, "create", "patch", "delete"), "keeps what disrupted jobs"),

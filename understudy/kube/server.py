@@ -14,6 +14,7 @@ import msgspec
 
 from understudy.client import KubeClient, connect
 from understudy.client.config import Config
+from understudy.control.apply.provisioning_documents import AutoscalerSettings
 from understudy.control.clock import SystemClock
 from understudy.control.loop import LoopSettings
 from understudy.control.record.event_formats import SeriesEventFormat
@@ -47,6 +48,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     limits: HealthLimits = HealthLimits()
     kube: KubeSettings = KubeSettings()
+    autoscaler: AutoscalerSettings = AutoscalerSettings()
 
     @property
     def loop(self) -> LoopSettings:
@@ -60,6 +62,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
             job_lag=self.kube.max_view_age,
             gather=BATCH_SECONDS,
             keep_pods_in=self.lease_namespace,
+            autoscaler=self.autoscaler,
             evictor=EVICTOR,
             event_delay=EVENT_DELAY,
             events=SeriesEventFormat(self.identity or socket.gethostname()),

@@ -102,3 +102,7 @@ VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodG
 
 # What NVIDIA's NVSentinel asks of a scheduler before a node is repaired.
 DRAIN_REQUESTS = Resource("nvsentinel.nvidia.com", "v1alpha1", "drainrequests", "DrainRequest")
+
+# How the cluster autoscaler is asked for the machines of a whole gang.
+PROVISIONING_REQUESTS = Resource("autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest")
+POD_TEMPLATES = Resource("", "v1", "podtemplates", "PodTemplate")

@@ -55,6 +55,14 @@ def test_a_job_whose_pods_the_cluster_does_not_let_sit_says_so() -> None:
     assert refused not in " ".join(reason_sentences(summary(job("Job"), waits), events[::-1], NOW))
 
 
+def test_what_an_autoscaler_answered_is_told_while_the_job_waits() -> None:
+    answer = "No machines are provided: ProvisioningRequest understudy-train-1: out of quota"
+    events = [event("Job/train", "ProvisioningFailed", answer, age=60)]
+    waits = pod("train-abcde", "Pending", node="", waits=NO_ROOM)
+    assert f"1m ago: {answer}." in reason_sentences(summary(job("Job"), waits), events, NOW)
+    assert answer not in " ".join(reason_sentences(summary(job("Job"), pod("a")), events, NOW))
+
+
 def test_a_job_that_runs_says_where_and_an_old_reason_is_not_told() -> None:
     said = reason_sentences(
         summary(job("Job"), pod("a"), pod("b", node="node-b")), [event("Job/train", "Waiting", NO_ROOM)], NOW

@@ -12,6 +12,7 @@ import msgspec
 
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
+from understudy.control.apply.provisioning_documents import AutoscalerSettings
 from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy
 from understudy.embedded.ended_pods import EndedPodLimits
@@ -25,6 +26,7 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "policy": Policy,
     "health": HealthLimits,
     "kube": KubeSettings,
+    "autoscaler": AutoscalerSettings,
     "logs": EndedPodLimits,
 }
 EVERYWHERE = ("policy", "health", "logs")  # the sections that mean something in an embedded cluster
@@ -34,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     health: HealthLimits = HealthLimits()
     kube: KubeSettings = KubeSettings()
+    autoscaler: AutoscalerSettings = AutoscalerSettings()
     logs: EndedPodLimits = EndedPodLimits()
 
 
@@ -52,6 +55,7 @@ def read(path: str | None, environment: Mapping[str, str] = os.environ) -> Setti
         policy=_section(path or "", "policy", sections, Policy),
         health=_section(path or "", "health", sections, HealthLimits),
         kube=_section(path or "", "kube", sections, KubeSettings),
+        autoscaler=_section(path or "", "autoscaler", sections, AutoscalerSettings),
         logs=_section(path or "", "logs", sections, EndedPodLimits),
     )
     given = _of_environment(environment)
@@ -59,10 +63,12 @@ def read(path: str | None, environment: Mapping[str, str] = os.environ) -> Setti
         policy=msgspec.structs.replace(settings.policy, **_values(given, "policy")),
         health=msgspec.structs.replace(settings.health, **_values(given, "health")),
         kube=msgspec.structs.replace(settings.kube, **_values(given, "kube")),
+        autoscaler=msgspec.structs.replace(settings.autoscaler, **_values(given, "autoscaler")),
         logs=msgspec.structs.replace(settings.logs, **_values(given, "logs")),
     )
-    if problem := found.kube.problem():
-        raise BadInput(f"{path or 'the environment'}: kube.{problem}")
+    for section, checked in (("kube", found.kube), ("autoscaler", found.autoscaler)):
+        if problem := checked.problem():
+            raise BadInput(f"{path or 'the environment'}: {section}.{problem}")
     return found
 
 
@@ -211,6 +217,9 @@ def _of_environment(environment: Mapping[str, str]) -> list[_Given]:
     return found
 
 
+_WORDS = {float: "a number", int: "a whole number", bool: "true or false", dict[str, str]: "a mapping as JSON"}
+
+
 def _converted(variable: str, text: str, wanted: Any) -> Any:
     """Numbers, true and false, and lists as JSON; anything else is text."""
     try:
@@ -220,7 +229,7 @@ def _converted(variable: str, text: str, wanted: Any) -> Any:
     except msgspec.ValidationError as error:
         raise BadInput(f"{variable}={text}: {_placed('', str(error), wanted).lstrip(': ')}") from None
     except msgspec.DecodeError:
-        words = {float: "a number", int: "a whole number", bool: "true or false"}.get(wanted, "a list as JSON")
+        words = _WORDS.get(wanted, "a list as JSON")
         raise BadInput(f"{variable}={text}: expected {words}") from None
 
 

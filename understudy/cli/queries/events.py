@@ -11,6 +11,7 @@ from understudy.client import KubeClient
 from understudy.kinds.registry import CONTROLLERS, JOB_RESOURCES, KINDS
 
 WRITE_REFUSED = "WriteRefused"  # the reason of an event: the API server refused to bind the pods
+PROVISIONING_FAILED = "ProvisioningFailed"  # no machines are provided for a job that waits
 SLACK = 2.0  # seconds by which clocks and their rounding may disagree about what came first
 _CHILDREN = {"Pod", *(one.kind for made in CONTROLLERS for one in made.owns if one.kind in KINDS)}  # of any job
 

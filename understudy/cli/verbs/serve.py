@@ -82,6 +82,7 @@ def serving_of(options: argparse.Namespace) -> ServeOptions:
         policy=settings.policy,
         limits=settings.health,
         kube=settings.kube,
+        autoscaler=settings.autoscaler,
     )
 
 

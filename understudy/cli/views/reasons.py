@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from understudy.cli.errors import short_list
 from understudy.cli.input.times import parse_time, short_duration
-from understudy.cli.queries.events import WRITE_REFUSED
+from understudy.cli.queries.events import PROVISIONING_FAILED, WRITE_REFUSED
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
@@ -28,7 +28,8 @@ def reason_sentences(
         *_state(job, now, explained),
         *(_with_time_left(words, now) for words in _waiting(job, events, now, explained)),
     ]
-    return [*said, *_notes(job), *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
+    said += [*_machines(job, events, now), *_notes(job)]
+    return [*said, *eviction_sentences(job, events, now), *last_disruption(job, events, now)]
 
 
 def _state(job: JobSummary, now: float, explained: Collection[str]) -> Iterator[str]:
@@ -90,6 +91,14 @@ def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, explained
         return plain_reason(last.message)
     waits = next((one.waits for one in job.instances if one.waits and one.name not in explained), "")
     return plain_reason(waits or (last.message if last and not explained else ""))
+
+
+def _machines(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    """The last answer of an autoscaler that was asked for machines, as long as the job waits."""
+    answers = [event for event in events if event.reason == PROVISIONING_FAILED]
+    if not answers or job.status not in (PENDING, QUEUING) or _all_seated(job):
+        return []
+    return [_full_stop(f"{short_duration(now - answers[-1].at)} ago: {answers[-1].message}")]
 
 
 def _not_replaced(events: Sequence[EventInfo], now: float) -> list[str]:

@@ -1,5 +1,5 @@
 """Writes what the recording parts hand over: events, conditions of pods, annotations of nodes, incidents,
-answers to drain requests."""
+answers to drain requests, requests for machines."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -15,13 +15,7 @@ class RecordWriter:
         self._cluster = cluster
 
     async def create_event(self, ref: Ref, event: Mapping[str, Any]) -> bool:
-        try:
-            await self._cluster.create(Ref(ref.resource, ref.namespace), event)
-        except Refused as error:
-            if error.code != HTTPStatus.CONFLICT:
-                raise
-            return False
-        return True
+        return await self.create_once(ref, event)
 
     async def update_event(self, ref: Ref, patch: Mapping[str, Any]) -> bool:
         try:
@@ -68,6 +62,23 @@ class RecordWriter:
 
     async def delete_incident(self, ref: Ref) -> None:
         await self._cluster.delete(ref)
+
+    async def create_once(self, ref: Ref, document: Mapping[str, Any]) -> bool:
+        """False: an object of this name exists already."""
+        try:
+            await self._cluster.create(Ref(ref.resource, ref.namespace), document)
+        except Refused as error:
+            if error.code != HTTPStatus.CONFLICT:
+                raise
+            return False
+        return True
+
+    async def delete_if_there(self, ref: Ref) -> None:
+        try:
+            await self._cluster.delete(ref)
+        except Refused as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
 
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
