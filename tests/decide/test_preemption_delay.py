@@ -111,7 +111,7 @@ def test_an_elastic_gang_goes_on_with_fewer_members_meanwhile() -> None:
     assert not any(isinstance(action, Preempt | Grow) for action in made.actions)
 
 
-def test_a_gang_on_a_leaving_node_runs_on_while_it_waits() -> None:
+def test_a_gang_on_a_leaving_node_runs_on_while_it_waits_and_is_asked_to_save() -> None:
     made = planned(node("a"), node("b"), leaving(node("c")), LOW, broken(300.0))
-    assert kinds(made) == ["Wait"]
+    assert kinds(made) == ["Wait", "RequestCheckpoint"]
     assert made.recheck_at == NOW + 295.0
