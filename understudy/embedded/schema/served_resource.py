@@ -84,6 +84,7 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
+InVersion = Callable[[dict[str, Any], str], dict[str, Any]]  # (stored document, apiVersion): as that version has it
 PrinterColumns = tuple[tuple[Column, str], ...]  # with their JSONPaths
 
 
@@ -95,6 +96,7 @@ class ServedResource(msgspec.Struct, frozen=True):
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()  # status, binding, eviction, log, exec
     other_versions: tuple[str, ...] = ()  # the same objects under another version: v1beta1
+    in_version: InVersion | None = None  # where those versions differ in more than their name
     printer_columns: PrinterColumns = ()  # of a custom resource
     keeps_versions: bool = False  # objects stay in the version they were created in, whichever version is requested
     kept_columns: tuple[tuple[str, PrinterColumns], ...] = ()  # by apiVersion, where objects keep their version
