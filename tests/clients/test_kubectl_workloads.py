@@ -1,4 +1,4 @@
-"""Workloads with kubectl, in every minor version at hand: rollouts, scales, quotas, pruning, and what a cluster tells."""
+"""Workloads with kubectl, in every minor version at hand: rollouts, scales, quotas, pruning, and dumps of a cluster."""
 
 import base64
 import json
