@@ -11,7 +11,13 @@ from tests.embedded.server.in_process_server import Server, server
 from tests.kube.chart.helm import ran
 
 NAMESPACE = "understudy-system"
-WITHOUT_EFFECT = {"NetworkPolicy", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+WITHOUT_EFFECT = {
+    "NetworkPolicy",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+}
 
 
 def test_every_document_of_the_kustomization(tmp_path: Path) -> None:
