@@ -99,11 +99,11 @@ def test_a_stateful_set_keeps_its_names_and_goes_back(kubectl: Shell) -> None:
     kubectl("delete", "statefulset", "db", REMOVED)
 
 
-def test_a_daemon_set_has_a_pod_on_every_node(kubectl: Shell) -> None:
+def test_a_daemon_set_has_a_pod_on_every_node_it_tolerates(kubectl: Shell) -> None:
     kubectl("apply", "-f", "-", stdin=workload("DaemonSet", "every"))
     kubectl("rollout", "status", "daemonset/every", REMOVED)
     seats = kubectl("get", "pods", "-l", "app=every", "-o", "jsonpath={.items[*].spec.nodeName}").out.split()
-    assert sorted(seats) == names(kubectl, "nodes")
+    assert sorted(seats) == names(kubectl, "nodes", "-l", "example.com/pool=workers")
     kubectl("set", "image", "daemonset/every", "main=busybox:2")
     kubectl("rollout", "status", "daemonset/every", REMOVED)
     kubectl("rollout", "undo", "daemonset/every")

@@ -38,10 +38,10 @@ def _answer(api: Api, namespace: str, asked: Asked) -> Answer:
 
 
 def _goes_well(api: Api, namespace: str, asked: Asked) -> None:
-    """A resource that was defined just now is not served at once."""
+    """Definitions and roles count a moment after they are stored."""
 
-    def served(answer: Answer) -> bool:
-        return not (asked.method == "GET" and answer.status == 404)
+    def counts(answer: Answer) -> bool:
+        return not (asked.method == "GET" and answer.status in (403, 404))
 
-    answer = eventually(lambda: _answer(api, namespace, asked), f"{asked.path} is served", until=served)
+    answer = eventually(lambda: _answer(api, namespace, asked), f"{asked.path} is served", until=counts)
     assert answer.status < 300, answer.text

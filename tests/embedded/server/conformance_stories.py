@@ -164,7 +164,7 @@ def _impersonation() -> Iterator[tuple[str, Judged]]:
     binding = Asked(
         f"{RBAC}/rolebindings", {"metadata": {"name": "judged"}, "subjects": [subject], "roleRef": reference}
     )
-    yield "a list as another user who may", Judged(as_bob, 200, before=(role, binding))
+    yield "a list as another user who may", Judged(as_bob, 200, before=(role, binding, as_bob))
     review: Document = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     told = {"status": {"userInfo": {"username": "bob", "groups": ["system:authenticated"]}}}
     yield "another user's own name", Judged(Asked(WHO_AM_I, review, headers=BOB), 201, answer=told)
