@@ -79,7 +79,7 @@ def is_unexplained(job: JobSummary) -> bool:
     return job.status == PENDING and not job.reason
 
 
-def with_told_reason(job: JobSummary, events: Sequence[EventInfo]) -> JobSummary:
+def with_event_reason(job: JobSummary, events: Sequence[EventInfo]) -> JobSummary:
     """The reason that only its events know: a missing PriorityClass, a quota, a volume."""
     found = find_causes(job, events) if is_unexplained(job) else []
     return msgspec.structs.replace(job, reason=found[0].says.removeprefix(NOT_MADE).removesuffix(".")) if found else job

@@ -14,7 +14,7 @@ from understudy.cli.queries.jobs import JobSummary, read_job, with_nodes
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures, events_block
 from understudy.cli.views.figures import job_figures, written
-from understudy.cli.views.findings import is_unexplained, with_told_reason
+from understudy.cli.views.findings import is_unexplained, with_event_reason
 from understudy.cli.views.node_states import state_columns
 
 ABOUT = """\
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         found = await with_history(session.client, await read_job(session, options.job, options.type))
         job = await with_nodes(session.client, found)
         events = await read_job_events(session.client, job) if options.events or is_unexplained(job) else []
-        job = with_told_reason(job, events)
+        job = with_event_reason(job, events)
         now = time.time()
         shown = {"events": [event_figures(event) for event in events]} if options.events else {}
         if print_as(options.output, {**job_figures(job, now), **shown}, [job.full_name]):

@@ -14,7 +14,7 @@ from understudy.cli.queries.jobs import JobSummary, read_jobs
 from understudy.cli.queries.lists import list_events
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.figures import job_figures
-from understudy.cli.views.findings import is_unexplained, with_told_reason
+from understudy.cli.views.findings import is_unexplained, with_event_reason
 from understudy.client import KubeClient
 
 ABOUT = """\
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         everywhere = options.all_namespaces
         jobs = await read_jobs(session, options.type, everywhere=everywhere)
-        jobs = await with_told_reasons(session.client, await with_last_attempts(session.client, jobs))
+        jobs = await with_event_reasons(session.client, await with_last_attempts(session.client, jobs))
         now = time.time()
         figures = [job_figures(job, now) for job in jobs]
         if print_as(options.output, {"jobs": figures}, [job.full_name for job in jobs]):
@@ -58,12 +58,13 @@ def run(options: argparse.Namespace) -> int:
     return run_in_session(options, work)
 
 
-async def with_told_reasons(client: KubeClient, jobs: Sequence[JobSummary]) -> list[JobSummary]:
+async def with_event_reasons(client: KubeClient, jobs: Sequence[JobSummary]) -> list[JobSummary]:
     """Events are read only where a job does not say why it is pending."""
     namespaces = {job.namespace for job in jobs if is_unexplained(job)}
     events = {namespace: await list_events(client, namespace) for namespace in sorted(namespaces)}
     return [
-        with_told_reason(job, events_of_job(job, events[job.namespace])) if is_unexplained(job) else job for job in jobs
+        with_event_reason(job, events_of_job(job, events[job.namespace])) if is_unexplained(job) else job
+        for job in jobs
     ]
 
 
