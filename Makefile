@@ -55,7 +55,7 @@ test-quick: setup ## Run the tests that need no processes of their own: a minute
 test-pythons: setup ## Run the quick tests on the oldest and the newest supported Python at hand, each in its own environment
 	$(BIN)/python -m tests.pythons
 
-test-clients: setup ## Let kubectl and seven client libraries loose on a cluster; installs each in its own environment
+test-clients: setup ## Let kubectl and eight client libraries loose on a cluster; installs each in its own environment
 	$(BIN)/python -m pytest tests/clients $(ARGS)
 
 test-train: setup ## Disturb real distributed training, in JAX and where it is installed in PyTorch; installs JAX in its own environment

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.kubectls import Kubectl, at_hand
+from tests.clients.shell import Shell
+
 UNDERSTUDY = (sys.executable, "-m", "understudy")
 CLUSTER = """\
 pools:
@@ -52,3 +55,21 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield config
     finally:
         subprocess.run([*UNDERSTUDY, "reset", "--yes"], env=environment, check=True, timeout=60)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Versions of kubectl are looked for only when a test that uses them is collected."""
+    if "kubectl" in metafunc.fixturenames:
+        ids = [kubectl.version for kubectl in at_hand()]
+        metafunc.parametrize("kubectl", at_hand(), ids=ids, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def kubectl(request: pytest.FixtureRequest, kubeconfig: Path) -> Iterator[Shell]:
+    """A namespace for each version, so that they do not see each other's objects."""
+    chosen: Kubectl = request.param
+    namespace = f"kubectl-{chosen.version.replace('.', '-')}"
+    shell = Shell(chosen, kubeconfig, namespace)
+    shell("create", "namespace", namespace)
+    yield shell
+    shell("delete", "namespace", namespace, "--wait=true", "--timeout=60s")

@@ -1,5 +1,6 @@
 """Finds kubectl in as many minor versions as this machine has, or builds some from their Go module."""
 
+import functools
 import json
 import re
 import shutil
@@ -30,6 +31,12 @@ func main() {
 class Kubectl(msgspec.Struct, frozen=True):
     version: str  # '1.32'
     path: str
+
+
+@functools.cache
+def at_hand() -> list[Kubectl]:
+    """What is installed, or else what Go can build."""
+    return found() or built()
 
 
 def found() -> list[Kubectl]:

@@ -6,15 +6,12 @@ import re
 import signal
 import time
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.clients.kubectls import Kubectl, built, found
+from tests.clients.kubectls import at_hand
 from tests.clients.shell import Shell
 
-KUBECTLS = found() or built()
 ENOUGH = 3
 
 
@@ -26,23 +23,12 @@ def pod(name: str, command: str, **spec: object) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": whole})
 
 
-@pytest.fixture(scope="module", params=KUBECTLS, ids=lambda kubectl: kubectl.version)
-def kubectl(request: pytest.FixtureRequest, kubeconfig: Path) -> Iterator[Shell]:
-    """A namespace for each version, so that they do not see each other's objects."""
-    chosen: Kubectl = request.param
-    namespace = f"kubectl-{chosen.version.replace('.', '-')}"
-    shell = Shell(chosen, kubeconfig, namespace)
-    shell("create", "namespace", namespace)
-    yield shell
-    shell("delete", "namespace", namespace, "--wait=true", "--timeout=60s")
-
-
 def test_there_are_enough_versions() -> None:
-    if not KUBECTLS:
+    if not at_hand():
         pytest.skip("there is neither kubectl nor Go on this machine")
-    if len(KUBECTLS) < ENOUGH:
-        pytest.skip(f"only kubectl {', '.join(one.version for one in KUBECTLS)} is on this machine")
-    assert len({one.version for one in KUBECTLS}) >= ENOUGH
+    if len(at_hand()) < ENOUGH:
+        pytest.skip(f"only kubectl {', '.join(one.version for one in at_hand())} is on this machine")
+    assert len({one.version for one in at_hand()}) >= ENOUGH
 
 
 def test_nodes_are_listed_with_their_columns(kubectl: Shell) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.homes import make_cluster_in
+from tests.embedded.agent.python.small_packages import wheel
 from tests.embedded.end_to_end.test_jobs import shared_slices
 from tests.guides import transcripts
 from tests.guides.terminal import ROOT, Rule, terminal
@@ -21,7 +22,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "warm-understudies": (),
     "pod-access": (),
     "spot": (),
+    "embedded": (),
+    "python-of-pods": (),
 }
+PIP = "[global]\nno-index = true\ndisable-pip-version-check = true\n"
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
@@ -34,9 +38,28 @@ def test_a_guide_comes_true(name: str, tmp_path: Path) -> None:
     async def played() -> None:
         async with terminal(tmp_path, RULES[name]) as typing:
             make_cluster_in(typing.home, "another")  # readers may have one already
+            typing.place = _folder_of_reader(tmp_path, name)
+            typing.environment |= _package_index(tmp_path)
             await typing.play(steps)
 
     asyncio.run(played())
+
+
+def _folder_of_reader(tmp_path: Path, name: str) -> Path:
+    """With the examples, and the files that the guide shows."""
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    (folder / "examples").symlink_to(ROOT / "examples")
+    for file, text in transcripts.files((GUIDES / f"{name}.md").read_text()).items():
+        (folder / file).write_text(text)
+    return folder
+
+
+def _package_index(tmp_path: Path) -> dict[str, str]:
+    """Where pip finds the package of the guides."""
+    wheel(tmp_path / "wheels", "my_package", "1.0", text="VERSION = '1.0'\n")
+    (tmp_path / "pip.conf").write_text(PIP)
+    return {"PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), "PIP_FIND_LINKS": str(tmp_path / "wheels")}
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

@@ -51,6 +51,12 @@ def excerpts(guide: str) -> Iterator[tuple[str, str]]:
             yield named[1], block["text"][named.end() :]
 
 
+def files(guide: str) -> dict[str, str]:
+    """YAML blocks that begin with `# NAME.yaml`: the files that readers write for the commands."""
+    blocks = [block["text"] for block in _BLOCK.finditer(guide) if block["language"] == "yaml"]
+    return {named[1]: text for text in blocks if (named := re.match(r"# (\w[\w.-]*\.yaml)\n", text))}
+
+
 def commands(text: str, prompt: str) -> list[tuple[str, str, int]]:
     """Each command, with the lines a backslash continues it on; what follows it; and the line it stands on."""
     found: list[tuple[str, list[str], int]] = []

@@ -7,6 +7,7 @@ from understudy.cli.queries.instance_choice import choose_ended
 from understudy.cli.queries.instances import EndedAttempt, Instance
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.verbs.jobs.get import job_lines
+from understudy.cli.verbs.jobs.list_jobs import list_lines, wide_list_lines
 
 
 def ended(number: int, begin: float, end: float, place: str = "train") -> EndedAttempt:
@@ -51,6 +52,9 @@ def test_pods_that_share_a_place_are_not_attempts_each() -> None:
 def test_a_job_that_failed_keeps_its_last_instances() -> None:
     failed = with_history(summary(job("Job", status=conditions(Failed="True"))), ended(1, 100, 70), ended(2, 60, 50))
     assert job_lines(failed, NOW)[-1].split()[-2:] == ["train-2abcd", "node-a"]
+    assert list_lines([failed], NOW)[1].split()[-1] == "node-a"
+    [head, line] = wide_list_lines([failed], {}, NOW)
+    assert dict(zip(head.split(), line.split(), strict=False))["INSTANCES"] == "0/1"
 
 
 def test_the_attempts_of_the_instance_that_is_named() -> None:

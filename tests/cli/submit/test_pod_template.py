@@ -116,10 +116,11 @@ def test_what_is_said_to_who_places_the_job_stands_on_the_job_alone(
     assert "annotations" not in document["spec"]["template"]["metadata"]
 
 
-def test_other_annotations_stand_on_the_pods_too(shell: Shell) -> None:
-    document = job(shell, "job", "-a", "k=v")
-    assert document["metadata"]["annotations"] == {"k": "v"}
-    assert document["spec"]["template"]["metadata"]["annotations"] == {"k": "v"}
+@pytest.mark.parametrize("key", ["k", "understudy.dev/python-env", "understudy.dev/checkpoint-signal"])
+def test_other_annotations_stand_on_the_pods_too(shell: Shell, key: str) -> None:
+    document = job(shell, "job", "-a", f"{key}=v")
+    assert document["metadata"]["annotations"] == {key: "v"}
+    assert document["spec"]["template"]["metadata"]["annotations"] == {key: "v"}
 
 
 SAVES = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: exit(7)); print(1, flush=True); time.sleep(60)"

@@ -5,10 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.cli.queries.documents import ago, conditions, event, job, pod, summary
+from tests.cli.queries.documents import NOW, ago, conditions, event, job, pod, summary
 from understudy.cli.queries.objects import EventInfo, PodInfo
+from understudy.cli.verbs.jobs.get import job_lines
+from understudy.cli.verbs.jobs.list_jobs import wide_list_lines
 from understudy.cli.views.causes import CAUSES
-from understudy.cli.views.findings import Finding, find_causes
+from understudy.cli.views.findings import Finding, find_causes, is_unexplained, with_event_reason
 
 State = dict[str, Any]
 
@@ -193,3 +195,20 @@ def test_the_last_of_many_events_alike_says_nothing_new() -> None:
 def test_a_job_that_runs_or_succeeded_has_no_causes() -> None:
     assert found(pod("train-a"), pod("train-b")) == []
     assert find_causes(summary(job("Job", status=conditions(Complete="True")), pod("train-a", "Succeeded")), []) == []
+
+
+def test_get_and_list_give_the_reason_that_only_events_know() -> None:
+    silent = summary(job("Job"))
+    assert is_unexplained(silent)
+    explained = with_event_reason(silent, [told("Job/train", "FailedCreate", NO_CLASS)])
+    reason = "the cluster has no PriorityClass urgent"
+    assert f"REASON: {reason}" in job_lines(explained, NOW)
+    assert wide_list_lines([explained], {}, NOW)[1].endswith(reason)
+    assert with_event_reason(silent, []) == silent
+
+
+def test_a_reason_of_its_own_goes_before_those_of_events() -> None:
+    waits = summary(job("Job"), pod("train-a", "Pending", node="", waits="needs 1 pod with 8 nvidia.com/gpu"))
+    assert not is_unexplained(waits)
+    assert with_event_reason(waits, [told("Job/train", "FailedCreate", QUOTA)]) == waits
+    assert not [line for line in job_lines(waits, NOW) if line.startswith("REASON")]

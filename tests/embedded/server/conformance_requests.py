@@ -1,21 +1,57 @@
 """Requests that the embedded server and a real kube-apiserver have to answer alike."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 MEBIBYTE = 1024 * 1024
+NAMESPACE = "$namespace"  # in paths, bodies and words: the namespace that the requests are sent to
+APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
+JSON = "application/json"
+Document = dict[str, Any]
 
 
 class Asked(NamedTuple):
-    path: str  # below the namespace
-    body: dict[str, Any]
+    path: str  # from /api or /apis on, or below the namespace
+    body: Document | None = None
+    method: str = "POST"
+    content_type: str = JSON
+    headers: Mapping[str, str] = {}
+
+    def at(self, namespace: str) -> "Asked":
+        whole = self.path.startswith(("/api/", "/apis/"))
+        path = self.path if whole else f"/api/v1/namespaces/{NAMESPACE}{self.path}"
+        return Asked(*(named(value, namespace) for value in self._replace(path=path)))
 
 
 class Judged(NamedTuple):
     asked: Asked
     code: int
     words: str = ""  # part of the message
-    before: tuple[Asked, ...] = ()
+    before: tuple[Asked, ...] = ()  # must go well
+    answer: Any = None  # fields of the object that is answered
+    warning: str | None = ""  # part of a Warning header; '': there is none; None: there may be one
+    after: tuple[Asked, ...] = ()  # what deletes objects outside the namespace
+
+
+def named(value: Any, namespace: str) -> Any:
+    match value:
+        case str():
+            return value.replace(NAMESPACE, namespace)
+        case dict():
+            return {named(key, namespace): named(inner, namespace) for key, inner in value.items()}
+        case list():
+            return [named(inner, namespace) for inner in value]
+    return value
+
+
+def contains(answer: Any, wanted: Any) -> bool:
+    """Whether all wanted fields are there. Lists have as many items."""
+    match wanted:
+        case dict():
+            return isinstance(answer, dict) and all(contains(answer.get(key), value) for key, value in wanted.items())
+        case list():
+            return isinstance(answer, list) and len(answer) == len(wanted) and all(map(contains, answer, wanted))
+    return bool(answer == wanted)
 
 
 def pod(name: str = "judged", mount: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
@@ -93,7 +129,7 @@ def _sources() -> Iterator[tuple[str, Judged]]:
     }
     for name, (sources, words) in projected.items():
         yield f"projected: {name}", Judged(_volume(projected={"sources": sources}), 422, words)
-    yield "projected: nothing", Judged(_volume(projected={"sources": [{}]}), 201)
+    yield "projected: nothing", Judged(_volume(projected={"sources": [{}]}), 201, warning=None)
     name_field, amount = {"fieldPath": "metadata.name"}, {"containerName": "main", "resource": "limits.cpu"}
     facts: dict[str, tuple[dict[str, Any], str]] = {
         "neither": ({}, "one of fieldRef and resourceFieldRef is required"),

@@ -8,7 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 Object = dict[str, Any]
@@ -17,6 +17,12 @@ STRATEGIC = "application/strategic-merge-patch+json"
 OWNER = "understudy-tests"
 # A kind that was defined just now is served some seconds before the server can answer for it; until then it says this.
 BEGINNING, PATIENCE, GLANCE = b"initializing", 60.0, 0.2
+
+
+class Answer(NamedTuple):
+    status: int
+    text: bytes
+    warnings: list[str]  # the Warning headers
 
 
 class ApiError(Exception):
@@ -96,24 +102,29 @@ class Api:
         return json.loads(text) if text.startswith(b"{") else {}
 
     def text(self, method: str, path: str, body: object = None, content_type: str = JSON) -> bytes:
+        status, text, _ = self.answer(method, path, body, {"Content-Type": content_type})
+        if status >= 300:
+            raise _error(status, text)
+        return text
+
+    def answer(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> Answer:
+        """Errors are answers, too."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type, "Accept": JSON}
+        sent = {"Authorization": f"Bearer {self.token}", "Accept": JSON, **headers}
         deadline = time.monotonic() + PATIENCE
         while True:
-            status, text = self._answer(method, path, data, headers)
-            if status < 300:
-                return text
-            if not (status == 429 and BEGINNING in text and time.monotonic() < deadline):
-                raise _error(status, text)
+            answer = self._answer(method, path, data, sent)
+            if not (answer.status == 429 and BEGINNING in answer.text and time.monotonic() < deadline):
+                return answer
             time.sleep(GLANCE)
 
-    def _answer(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    def _answer(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
         for attempt in (1, 2):
             line = self._line(anew=attempt > 1)
             try:
                 line.request(method, path, data, headers)
                 answer = line.getresponse()
-                return answer.status, answer.read()
+                return Answer(answer.status, answer.read(), answer.headers.get_all("Warning") or [])
             except (ConnectionError, ssl.SSLError, http.client.HTTPException):
                 line.close()  # a kept connection may have been closed by the other side meanwhile
                 if attempt > 1:

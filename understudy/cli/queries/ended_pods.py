@@ -1,5 +1,6 @@
 """Attempts of a job whose pods are gone, as far as the cluster keeps them. Only embedded clusters do."""
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ _SLACK = 2.0  # seconds by which clocks and their rounding may disagree
 
 
 class _EndedPod(msgspec.Struct, frozen=True):
+    job: str  # Kind/namespace/name
     attempt: int
     pod: PodInfo
 
@@ -30,14 +32,39 @@ async def with_history(client: KubeClient, job: JobSummary) -> JobSummary:
     """The job, with its ended attempts. Those of an earlier job of the same name are left out."""
     if not is_embedded(client):
         return job
-    kind = pods_key(f"{job.kind}/").rstrip("/")
-    path = f"/apis/understudy.dev/v1/namespaces/{job.namespace}/endedpods?{urlencode({'job': f'{kind}/{job.name}'})}"
+    kind, _, name = _key(job).split("/")
+    return _with_attempts(job, await _read(client, job.namespace, {"job": f"{kind}/{name}"}))
+
+
+async def with_last_attempts(client: KubeClient, jobs: Sequence[JobSummary]) -> list[JobSummary]:
+    """Jobs that have ended and have no pods any more get their ended attempts; the others are as they are."""
+    namespaces = {job.namespace for job in jobs if _is_gone(job)} if is_embedded(client) else set()
+    by_job: dict[str, list[_EndedPod]] = {}
+    for namespace in sorted(namespaces):
+        for one in await _read(client, namespace, {}):
+            by_job.setdefault(one.job, []).append(one)
+    return [_with_attempts(job, by_job.get(_key(job), ())) if _is_gone(job) else job for job in jobs]
+
+
+def _is_gone(job: JobSummary) -> bool:
+    return job.finished and not job.instances
+
+
+def _key(job: JobSummary) -> str:
+    return pods_key(f"{job.kind}/{job.namespace}/{job.name}")
+
+
+async def _read(client: KubeClient, namespace: str, query: Mapping[str, str]) -> list[_EndedPod]:
+    path = f"/apis/understudy.dev/v1/namespaces/{namespace}/endedpods?{urlencode(query)}"
     try:
-        found = msgspec.json.decode(await client.request("GET", path), type=_EndedPods).items
+        return msgspec.json.decode(await client.request("GET", path), type=_EndedPods).items
     except Refused as error:
-        if error.code != HTTPStatus.NOT_FOUND:  # a cluster of an earlier version
+        if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST):  # a cluster of an earlier version
             raise
-        return job
+        return []
+
+
+def _with_attempts(job: JobSummary, found: Sequence[_EndedPod]) -> JobSummary:
     there = {one.uid for one in job.instances}
     attempts = [_ended(one, job.kind) for one in found if one.pod.metadata.uid not in there]
     history = tuple(one for one in attempts if one.instance.created >= job.created - _SLACK)

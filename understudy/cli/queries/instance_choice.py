@@ -14,7 +14,7 @@ from understudy.ports import Refused
 def choose_instance(job: JobSummary, wanted: str | None) -> Instance | None:
     """The first instance, or the one that -i names, in full or without the name of the job. None: the job has none."""
     if wanted is None:
-        return job.chief
+        return job.instances[0] if job.instances else None
     for one in job.instances:  # the newest of those that took each other's place comes first
         if wanted in (one.name, one.place, one.place.removeprefix(f"{job.name}-")):
             return one

@@ -72,8 +72,13 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
         return Ref(self.resource, self.namespace, self.name)
 
     @property
+    def listed_instances(self) -> tuple[Instance, ...]:
+        """A job that has ended keeps its instances, as Arena lists them, also where their pods are gone."""
+        return self.last_instances if self.finished else self.instances
+
+    @property
     def chief(self) -> Instance | None:
-        return self.instances[0] if self.instances else None
+        return next(iter(self.listed_instances), None)
 
     @property
     def gpus_requested(self) -> int:

@@ -8,7 +8,7 @@ from understudy.cli.errors import BadInput, short_list, suggestion
 from understudy.cli.input import documents
 from understudy.cli.submit import field_paths
 from understudy.cli.submit.flag_values import Pair
-from understudy.cli.submit.pod_template import OWN
+from understudy.cli.submit.pod_template import OWN, on_pods
 from understudy.cli.submit.request import Document
 from understudy.kinds.registry import JOB_RESOURCES, KINDS, job_resource
 from understudy.objects.resources import Resource
@@ -122,7 +122,7 @@ def _own(document: Document, options: argparse.Namespace) -> Iterator[Pair]:
 def _change_pods(template: Document, options: argparse.Namespace) -> None:
     metadata = template["metadata"] = dict(template.get("metadata") or {})
     _merge(metadata, "labels", options.label)
-    _merge(metadata, "annotations", [(key, value) for key, value in options.annotation if not key.startswith(OWN)])
+    _merge(metadata, "annotations", on_pods(options.annotation))
     spec = template["spec"]
     for field, value in (("priorityClassName", options.priority), ("schedulerName", options.scheduler)):
         if value:

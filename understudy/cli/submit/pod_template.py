@@ -9,6 +9,8 @@ import msgspec
 from understudy.cli.submit.flag_values import GPU, Pair
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.volumes import fetch_container, pod_storage
+from understudy.kinds.annotations import PYTHON_ENV
+from understudy.train.job_environment import SIGNAL_ANNOTATION
 
 # Those that change the shell, and those that begin something longer than one command. Small ones have nothing to save.
 _NOT_PROGRAMS = re.compile(
@@ -39,6 +41,7 @@ def _is_one_program(command: str) -> bool:
 NO_IMAGE = "this-machine"  # for clusters that pull none
 MANAGED_BY = "app.kubernetes.io/managed-by"
 OWN = "understudy.dev/"
+_ABOUT_PODS = (PYTHON_ENV, SIGNAL_ANNOTATION)
 GROUP = "pod-group.scheduling.sigs.k8s.io"
 QUEUED = "scheduling.x-k8s.io/suspend"
 EXCLUSIVE = f"{OWN}exclusive-topology"
@@ -68,9 +71,14 @@ def worker(request: JobRequest, container: str) -> PodRole:
 
 def template(request: JobRequest, role: PodRole, labels: Mapping[str, str]) -> Document:
     metadata: Document = {"labels": dict(labels)}
-    if notes := {key: value for key, value in request.annotation if not key.startswith(OWN)}:
+    if notes := dict(on_pods(request.annotation)):
         metadata["annotations"] = notes
     return {"metadata": metadata, "spec": _spec(request, role)}
+
+
+def on_pods(annotations: Iterable[Pair]) -> list[Pair]:
+    """Those that stand on pods, too: of Understudy's own those that are about pods."""
+    return [(key, value) for key, value in annotations if not key.startswith(OWN) or key in _ABOUT_PODS]
 
 
 def labels_of(request: JobRequest, kind: str, members: int) -> dict[str, str]:

@@ -57,6 +57,7 @@ class Cause(msgspec.Struct, frozen=True):
 
 _NOT_CREATED = ("FailedCreate", "FailedCreatePod", "InvalidObject", "JobCreationFailed", "PodCreationFailed")
 _NOT_MOUNTED = ("FailedMount", "FailedAttachVolume")
+NOT_MADE = "Its pods are not made: "
 _NO_START = ("StartError", "ContainerCannotRun")
 
 # Of each kind of evidence the first entry that fits counts, so what is special comes before what is general.
@@ -68,27 +69,27 @@ CAUSES = (
             WarningEvent(_NOT_CREATED, r"no PriorityClass with name (?P<name>\S+) was found"),
             WarningEvent(_NOT_CREATED, r"there is no PriorityClass '(?P<name>[^']+)'"),
         ),
-        "Its pods are not made: the cluster has no PriorityClass {name}.",
+        NOT_MADE + "the cluster has no PriorityClass {name}.",
         "`understudy priority create {name} --value 1000` makes it, then the pods follow; `understudy priority list` "
         "shows the classes there are.",
     ),
     Cause(
         "missing service account",
         (WarningEvent(_NOT_CREATED, r"error looking up service account (?P<name>[^:\s]+)"),),
-        "Its pods are not made: there is no ServiceAccount {name}.",
+        NOT_MADE + "there is no ServiceAccount {name}.",
         "Create it, or take serviceAccountName out of the pod template; the pods follow.",
     ),
     Cause(
         "quota",
         (WarningEvent(_NOT_CREATED, r"exceeded quota: (?P<name>[^,]+), (?P<amounts>.+)"),),
-        "Its pods are not made: ResourceQuota {name} of namespace {namespace} does not allow them: {amounts}.",
+        NOT_MADE + "ResourceQuota {name} of namespace {namespace} does not allow them: {amounts}.",
         "Let other jobs of the namespace end, ask for less, or have the quota raised; "
         "`kubectl describe resourcequota {name} -n {namespace}` shows what is used.",
     ),
     Cause(
         "pods refused",
         (WarningEvent(_NOT_CREATED, r"(?:Error creating: )?(?P<message>.+)"),),
-        "Its pods are not made: {message}.",
+        NOT_MADE + "{message}.",
         "Correct what the message names, and submit the job again.",
     ),
     # The pods have no node, or are not prepared on theirs.

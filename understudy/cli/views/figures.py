@@ -15,8 +15,7 @@ from understudy.model.quantity import format_quantity
 
 
 def job_figures(job: JobSummary, now: float) -> dict[str, Any]:
-    listed = job.last_instances if job.finished else job.instances
-    chief = listed[0] if listed else None
+    listed, chief = job.listed_instances, job.chief
     return {
         "uuid": job.uid,
         "name": job.name,

@@ -12,7 +12,17 @@ from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import ContainerInfo, EventInfo, TerminatedState
-from understudy.cli.views.causes import CAUSES, Cause, Ended, Evidence, JobFailed, Unseated, Waits, WarningEvent
+from understudy.cli.views.causes import (
+    CAUSES,
+    NOT_MADE,
+    Cause,
+    Ended,
+    Evidence,
+    JobFailed,
+    Unseated,
+    Waits,
+    WarningEvent,
+)
 from understudy.kinds.registry import KINDS
 from understudy.objects.meta import seconds
 
@@ -62,6 +72,17 @@ def find_causes(job: JobSummary, events: Sequence[EventInfo]) -> list[Finding]:
     ranks = {cause.name: rank for rank, cause in enumerate(CAUSES)}
     merged = [_merged(found) for found in by_cause.values()]
     return sorted(merged, key=lambda one: (one.at, ranks[one.cause]))[:_MOST]
+
+
+def is_unexplained(job: JobSummary) -> bool:
+    """Neither the job nor its pods say why it does not run; events may."""
+    return job.status == PENDING and not job.reason
+
+
+def with_event_reason(job: JobSummary, events: Sequence[EventInfo]) -> JobSummary:
+    """The reason that only its events know: a missing PriorityClass, a quota, a volume."""
+    found = find_causes(job, events) if is_unexplained(job) else []
+    return msgspec.structs.replace(job, reason=found[0].says.removeprefix(NOT_MADE).removesuffix(".")) if found else job
 
 
 def _merged(found: list[Finding]) -> Finding:

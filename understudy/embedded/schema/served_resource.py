@@ -84,6 +84,7 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
+InVersion = Callable[[dict[str, Any], str], dict[str, Any]]  # (stored document, apiVersion): as that version has it
 PrinterColumns = tuple[tuple[Column, str], ...]  # with their JSONPaths
 
 
@@ -100,3 +101,4 @@ class ServedResource(msgspec.Struct, frozen=True):
     kept_columns: tuple[tuple[str, PrinterColumns], ...] = ()  # by apiVersion, where objects keep their version
     deprecations: tuple[tuple[str, str], ...] = ()  # deprecated versions, and what a client is warned of
     warning: str = ""  # said with every create and update: what the object does not do here
+    in_version: InVersion | None = None  # where `other_versions` differ in more than their name

@@ -120,6 +120,8 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
         await eventually_prints(cluster, "saved", "logs", "fails")
         listed = await shows(cluster, "get", "fails")
         assert (listed[0], listed[-1].split()[1], listed[-1].split()[-1]) == ("STATUS: FAILED", "FAILED", "n-0")
+        [wide] = [line.split() for line in await shows(cluster, "list", "-o", "wide") if " fails " in line]
+        assert (wide[5], wide[8]) == ("n-0", "0/1")
 
     play(tmp_path, [node("n-0", gpu="2")], scenario)
 

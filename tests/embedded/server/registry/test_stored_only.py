@@ -10,7 +10,11 @@ from tests.embedded.server.in_process_server import MERGE, server
 from understudy.embedded.api.stored_only import STORED_ONLY
 from understudy.embedded.schema.served_resource import ServedResource
 
-EXTRAS: dict[str, dict[str, Any]] = {"StorageClass": {"provisioner": "example.com/disk"}}
+EXTRAS: dict[str, dict[str, Any]] = {
+    "StorageClass": {"provisioner": "example.com/disk"},
+    "RuntimeClass": {"handler": "nvidia"},
+    "PodTemplate": {"template": {"spec": {"containers": [{"name": "main", "image": "busybox"}]}}},
+}
 
 
 @pytest.mark.parametrize("served", STORED_ONLY, ids=lambda served: served.resource.kind)

@@ -37,6 +37,7 @@ def test_the_pods_of_a_job_that_are_gone_and_their_logs(tmp_path: Path) -> None:
             found = (await ask.get(f"{PATH}?job=Job/train"))["items"]
             assert [(one["attempt"], one["pod"]["metadata"]["uid"]) for one in found] == [(1, "a"), (2, "b")]
             assert (await ask.get(f"{PATH}?job=Job/other"))["items"] == []
+            assert (await ask.get(PATH))["items"] == found
             assert (await ask("GET", f"{PATH}/a/log")).body == b"first\nsaved\n"
             assert (await ask("GET", f"{PATH}/a/log?tailLines=1&follow=true")).body == b"saved\n"
 
@@ -47,7 +48,12 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             keep(ask, "c", 1, "secret", namespace="other")
-            for path, code in ((f"{PATH}/c/log", 404), (f"{PATH}/x/log", 404), (PATH, 400), (f"{PATH}/../log", 404)):
+            for path, code in (
+                (f"{PATH}/c/log", 404),
+                (f"{PATH}/x/log", 404),
+                (f"{PATH}?job=train", 400),
+                (f"{PATH}/../log", 404),
+            ):
                 assert (await ask("GET", path)).code == code, path
             assert (await ask("POST", PATH, {})).code == 405
 

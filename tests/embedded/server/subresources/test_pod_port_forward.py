@@ -63,6 +63,18 @@ def test_a_library_sends_and_receives_on_the_channels_of_a_port(tmp_path: Path) 
     with_pod(tmp_path, scenario)
 
 
+def test_a_library_need_not_name_a_protocol(tmp_path: Path) -> None:
+    async def scenario(ask: Server, port: int) -> None:
+        async with terminal(ask, f"ports={port}", path=WHERE, protocols=()) as client:
+            assert (await client.next())["subprotocol"] is None
+            for _ in range(2):
+                await client.read()
+            client.type(0, b"hello")
+            assert await client.read() == (0, b"hello")
+
+    with_pod(tmp_path, scenario)
+
+
 def test_a_port_on_which_the_pod_does_not_listen_is_reported_on_its_error_channel(tmp_path: Path) -> None:
     async def scenario(ask: Server, port: int) -> None:
         wrong = await closed_port()

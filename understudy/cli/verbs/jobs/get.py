@@ -2,7 +2,6 @@
 
 import argparse
 import time
-from collections.abc import Sequence
 
 from understudy.cli.input.times import short_duration
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
@@ -10,11 +9,12 @@ from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.ended_pods import with_history
 from understudy.cli.queries.events import read_job_events
-from understudy.cli.queries.instances import Instance
+from understudy.cli.queries.job_status import PENDING
 from understudy.cli.queries.jobs import JobSummary, read_job, with_nodes
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures, events_block
 from understudy.cli.views.figures import job_figures, written
+from understudy.cli.views.findings import is_unexplained, with_event_reason
 from understudy.cli.views.node_states import state_columns
 
 ABOUT = """\
@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         found = await with_history(session.client, await read_job(session, options.job, options.type))
         job = await with_nodes(session.client, found)
-        events = await read_job_events(session.client, job) if options.events else []
+        events = await read_job_events(session.client, job) if options.events or is_unexplained(job) else []
+        job = with_event_reason(job, events)
         now = time.time()
         shown = {"events": [event_figures(event) for event in events]} if options.events else {}
         if print_as(options.output, {**job_figures(job, now), **shown}, [job.full_name]):
@@ -76,33 +77,35 @@ def job_lines(job: JobSummary, now: float, *, wide: bool = False) -> list[str]:
     ]
     if (attempts := job.attempts(now)) > 1:
         lines.append(f"ATTEMPTS: {attempts}")
-    if job.reason and (wide or any(one.trouble for one in job.instances)):
+    if job.reason and (wide or _is_in_trouble(job)):
         lines.append(f"REASON: {job.reason}")
     return [*lines, "", *table(_wide_rows(job, now) if wide else _rows(job, now), paint)]
+
+
+def _is_in_trouble(job: JobSummary) -> bool:
+    """Its pods are in trouble, or something other than a lack of room keeps them from being made or started."""
+    waits = any(one.waits for one in job.instances)
+    return any(one.trouble for one in job.instances) or (job.status == PENDING and not waits)
 
 
 def _rows(job: JobSummary, now: float) -> list[list[str]]:
     """AGE is that of the job. A job without instances has one line."""
     age = short_duration(job.age(now))
-    if not _listed(job):
+    if not job.listed_instances:
         return [HEAD, [job.name, job.status, job.trainer, age, NONE, NONE]]
-    rows = [[job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in _listed(job)]
-    columns = state_columns([one.node_state for one in _listed(job)], now)
+    listed = job.listed_instances
+    rows = [[job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in listed]
+    columns = state_columns([one.node_state for one in listed], now)
     return [row + cells for row, cells in zip([HEAD, *rows], columns, strict=True)]
-
-
-def _listed(job: JobSummary) -> Sequence[Instance]:
-    """A job that has ended keeps its instances, as Arena lists them, also where their pods are gone."""
-    return job.last_instances if job.finished else job.instances
 
 
 def _wide_rows(job: JobSummary, now: float) -> list[list[str]]:
     [first, *others] = _rows(job, now)
     head = [*first, "ROLE", "DETAIL", "UP", "RESTARTS", "EXIT", "IP", "GPU(Requested)", "GPU(Allocated)"]
-    if not _listed(job):
+    if not job.listed_instances:
         return [first, *others]
     rows = [head]
-    for row, one in zip(others, _listed(job), strict=True):
+    for row, one in zip(others, job.listed_instances, strict=True):
         up = short_duration((one.ended or now) - one.started) if one.started is not None else NONE
         code = NONE if one.exit_code is None else str(one.exit_code)
         held = one.gpus if one.seated else 0

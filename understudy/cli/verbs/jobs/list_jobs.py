@@ -8,10 +8,14 @@ from understudy.cli.input.times import short_duration
 from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
-from understudy.cli.queries.events import count_preemptions
+from understudy.cli.queries.ended_pods import with_last_attempts
+from understudy.cli.queries.events import count_preemptions, events_of_job
 from understudy.cli.queries.jobs import JobSummary, read_jobs
+from understudy.cli.queries.lists import list_events
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.figures import job_figures
+from understudy.cli.views.findings import is_unexplained, with_event_reason
+from understudy.client import KubeClient
 
 ABOUT = """\
 List the training jobs of a namespace, of all kinds that --type names and from every client. The objects that
@@ -39,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         everywhere = options.all_namespaces
         jobs = await read_jobs(session, options.type, everywhere=everywhere)
+        jobs = await with_event_reasons(session.client, await with_last_attempts(session.client, jobs))
         now = time.time()
         figures = [job_figures(job, now) for job in jobs]
         if print_as(options.output, {"jobs": figures}, [job.full_name for job in jobs]):
@@ -51,6 +56,16 @@ def run(options: argparse.Namespace) -> int:
         return 0
 
     return run_in_session(options, work)
+
+
+async def with_event_reasons(client: KubeClient, jobs: Sequence[JobSummary]) -> list[JobSummary]:
+    """Events are read only where a job does not say why it is pending."""
+    namespaces = {job.namespace for job in jobs if is_unexplained(job)}
+    events = {namespace: await list_events(client, namespace) for namespace in sorted(namespaces)}
+    return [
+        with_event_reason(job, events_of_job(job, events[job.namespace])) if is_unexplained(job) else job
+        for job in jobs
+    ]
 
 
 LONGEST_REASON = 80
@@ -71,7 +86,7 @@ def wide_list_lines(jobs: Sequence[JobSummary], setbacks: Mapping[str, int], now
     for job in jobs:
         running = sum(1 for one in job.instances if one.status == "RUNNING" and not one.leaving)
         row = [job.namespace, *_row(job, now), job.priority, short_duration(job.duration(now))]
-        row += [f"{running}/{len(job.instances)}", str(job.gpus_requested), str(job.gpus_allocated)]
+        row += [f"{running}/{len(job.listed_instances)}", str(job.gpus_requested), str(job.gpus_allocated)]
         rows.append([*row, str(setbacks.get(job.uid, 0)), shortened(job.reason)])
     return table(rows, status_colours())
 

@@ -88,3 +88,80 @@ class MutatingWebhookConfiguration(KubeObject, kw_only=True):
     api_version: str = "admissionregistration.k8s.io/v1"
     kind: str = "MutatingWebhookConfiguration"
     webhooks: Annotated[Maybe[list[Opaque]], keyed("name")] = UNSET
+
+
+class ValidatingAdmissionPolicy(KubeObject, kw_only=True):
+    """Expressions that decide whether a request is admitted."""
+
+    api_version: str = "admissionregistration.k8s.io/v1"
+    kind: str = "ValidatingAdmissionPolicy"
+    spec: Maybe[Opaque] = UNSET
+    status: Maybe[Opaque] = UNSET
+
+
+class ValidatingAdmissionPolicyBinding(KubeObject, kw_only=True):
+    """Which requests a ValidatingAdmissionPolicy is about."""
+
+    api_version: str = "admissionregistration.k8s.io/v1"
+    kind: str = "ValidatingAdmissionPolicyBinding"
+    spec: Maybe[Opaque] = UNSET
+
+
+class MutatingAdmissionPolicy(KubeObject, kw_only=True):
+    """Expressions that change what a request stores."""
+
+    api_version: str = "admissionregistration.k8s.io/v1"
+    kind: str = "MutatingAdmissionPolicy"
+    spec: Maybe[Opaque] = UNSET
+
+
+class MutatingAdmissionPolicyBinding(KubeObject, kw_only=True):
+    """Which requests a MutatingAdmissionPolicy is about."""
+
+    api_version: str = "admissionregistration.k8s.io/v1"
+    kind: str = "MutatingAdmissionPolicyBinding"
+    spec: Maybe[Opaque] = UNSET
+
+
+class APIService(KubeObject, kw_only=True):
+    """A server that answers for a group and version of the API."""
+
+    api_version: str = "apiregistration.k8s.io/v1"
+    kind: str = "APIService"
+    spec: Maybe[Opaque] = UNSET
+    status: Maybe[Opaque] = UNSET
+
+
+class RuntimeClass(KubeObject, kw_only=True):
+    """A container runtime that pods can ask for."""
+
+    api_version: str = "node.k8s.io/v1"
+    kind: str = "RuntimeClass"
+    handler: NonEmpty
+    overhead: Maybe[Opaque] = UNSET
+    scheduling: Maybe[Opaque] = UNSET
+
+
+class CSIDriver(KubeObject, kw_only=True):
+    """A driver that makes volumes."""
+
+    api_version: str = "storage.k8s.io/v1"
+    kind: str = "CSIDriver"
+    spec: Maybe[Opaque] = UNSET
+
+
+class PodTemplate(KubeObject, kw_only=True):
+    """A pod for others to make."""
+
+    api_version: str = "v1"
+    kind: str = "PodTemplate"
+    template: Maybe[Opaque] = UNSET
+
+
+class CertificateSigningRequest(KubeObject, kw_only=True):
+    """Asks for a certificate."""
+
+    api_version: str = "certificates.k8s.io/v1"
+    kind: str = "CertificateSigningRequest"
+    spec: Maybe[Opaque] = UNSET
+    status: Maybe[Opaque] = UNSET

@@ -1,6 +1,7 @@
 """Stored objects in the view the client asked for: the objects, rows of a table, or their metadata alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -24,8 +25,16 @@ class _ListMeta(msgspec.Struct, rename="camel", omit_defaults=True):
     remaining_item_count: int | None = None
 
 
-def in_version(head: bytes, body: bytes) -> bytes:
-    """The versions of a resource differ only in apiVersion, the first field of every body."""
+def in_version_of(target: Target) -> Callable[[bytes], bytes]:
+    """Makes stored objects into those of the requested version."""
+    convert = target.served.in_version
+    if convert is not None and target.version != target.served.resource.version:
+        return lambda body: _encode(convert(msgspec.json.decode(body), target.api_version))
+    return partial(_renamed, head_of(target))
+
+
+def _renamed(head: bytes, body: bytes) -> bytes:
+    """The versions of nearly all resources differ only in apiVersion, the first field of every body."""
     return body if body.startswith(head) else head + body[body.index(b'"', len(_HEAD)) + 1 :]
 
 
@@ -46,7 +55,7 @@ def object_response(request: Request, target: Target, body: bytes, code: int = 2
         case View.PARTIAL | View.PARTIAL_LIST:
             return Response(_encode(partial_metadata(body)), code)
         case _:
-            return Response(in_version(head_of(target), body), code)
+            return Response(in_version_of(target)(body), code)
 
 
 def page_response(request: Request, target: Target, page: Page) -> Response:
@@ -70,8 +79,7 @@ def _present(request: Request, target: Target, bodies: Sequence[bytes], meta: _L
             return Response(_encode(partial_metadata_list(bodies, msgspec.to_builtins(meta))))
         case _:
             kind = f'{{"kind":"{target.served.resource.kind}List","apiVersion":"{target.api_version}","metadata":'
-            head = head_of(target)
-            items = b",".join([in_version(head, body) for body in bodies])
+            items = b",".join(map(in_version_of(target), bodies))
             return Response(b"".join((kind.encode(), _encode(meta), b',"items":[', items, b"]}")))
 
 

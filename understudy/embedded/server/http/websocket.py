@@ -13,7 +13,7 @@ class WebSocket:
         self._receive = receive
         self._send = send
 
-    async def accept(self, subprotocol: str) -> None:
+    async def accept(self, subprotocol: str | None) -> None:
         await self._send({"type": "websocket.accept", "subprotocol": subprotocol})
         self.accepted = True
 

@@ -43,7 +43,7 @@ async def patch(state: ServerState, request: Request, target: Target) -> Respons
     given = from_json(body)
     record = find_record(state, target)
     old = target.served.form.load(record.body)
-    document = _patched(form, target, old.document(), given)
+    document = _patched(form, target, _as_requested(target, old), given)
     reading = target.served.form.convert(document, request.strictness)
     return await store_update(state, request, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
 
@@ -57,6 +57,12 @@ def _form(state: ServerState, request: Request, target: Target) -> PatchForm:
     if found is None:
         raise unsupported(*allowed)
     return found
+
+
+def _as_requested(target: Target, draft: Draft) -> Document:
+    """The object in the version that the patch is about, where that has fields of its own."""
+    convert, document = target.served.in_version, draft.document()
+    return convert(document, target.api_version) if convert is not None else document
 
 
 def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: Any) -> dict[str, Any]:
@@ -84,13 +90,13 @@ async def _apply(state: ServerState, request: Request, target: Target, config: d
         return await store_new(state, request, target, form.convert(document, request.strictness))
     record = find_record(state, target)
     old = form.load(record.body)
-    before = old.document()
+    before = _as_requested(target, old)
     shape, created_from = Shape(form.list_keys), _creation(state, target, old)
     live = before if owners_of(before) else with_first_owners(before, writer, shape, created_from)
     may_take = FORCED if request.flag("force") else kubectl_fields(before, writer, shape, created_from)
     reading = form.convert(apply_configuration(live, config, writer, form.list_keys, may_take), request.strictness)
     # Compared in the stored form, in which 1000m is the same as 1.
-    draft = old if differ_only_in_times(before, reading.draft.document()) else reading.draft
+    draft = old if differ_only_in_times(before, _as_requested(target, reading.draft)) else reading.draft
     return await store_update(state, request, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
 
 
@@ -102,7 +108,7 @@ def _creation(state: ServerState, target: Target, old: Draft) -> Callable[[Docum
         for name in _OF_CREATION:
             setattr(draft.metadata, name, getattr(old.metadata, name))
         target.served.form.admit_create(draft, state.lookup)
-        return draft.document()
+        return _as_requested(target, draft)
 
     return created_from
 

@@ -1,4 +1,4 @@
-"""GET endedpods: pods of a job that are gone and whose logs are kept; and the log of one of them."""
+"""GET endedpods: pods of jobs that are gone and whose logs are kept; and the log of one of them."""
 
 import asyncio
 from http import HTTPStatus
@@ -23,17 +23,18 @@ class EndedPodList(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def list_ended_pods(state: ServerState, request: Request, namespace: str) -> Response:
-    """`?job=Kind/name`: of which job."""
+    """`?job=Kind/name`: of which job; without it, of all jobs of the namespace."""
     kind, slash, name = request.query.get("job", "").partition("/")
-    if not slash:
+    if kind and not slash:
         raise bad_request("job: name the job as Kind/name")
-    found = await asyncio.to_thread(_of_job, state, f"{kind}/{namespace}/{name}")
+    found = await asyncio.to_thread(_ended_pods, state, namespace, f"{kind}/{namespace}/{name}" if kind else "")
     return Response(msgspec.json.encode(EndedPodList("understudy.dev/v1", "EndedPodList", found)))
 
 
-def _of_job(state: ServerState, job: str) -> list[EndedPod]:
-    found = [ended for _, ended in found_ended_pods(state.folder.ended_pods) if ended.job == job]
-    return sorted(found, key=lambda one: (one.place, one.attempt))
+def _ended_pods(state: ServerState, namespace: str, job: str) -> list[EndedPod]:
+    everything = (ended for _, ended in found_ended_pods(state.folder.ended_pods))
+    found = [one for one in everything if (one.job == job if job else one.job.split("/")[1] == namespace)]
+    return sorted(found, key=lambda one: (one.job, one.place, one.attempt))
 
 
 async def read_log(state: ServerState, request: Request, namespace: str, uid: str) -> StreamedResponse:

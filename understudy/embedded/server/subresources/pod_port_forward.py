@@ -53,9 +53,9 @@ async def serve_port_forward(state: ServerState, request: Request, target: Targe
     if TUNNEL in socket.subprotocols:
         await socket.accept(TUNNEL)
         await _until_closing(state, _SpdyTunnel(pod, socket).serve())
-    elif CHANNELS in socket.subprotocols:
+    elif CHANNELS in socket.subprotocols or not socket.subprotocols:  # as kubelets, which take none for the channels
         ports = _ports(request)
-        await socket.accept(CHANNELS)
+        await socket.accept(CHANNELS if socket.subprotocols else None)
         await _until_closing(state, _ChannelForward(pod, socket, ports).serve())
     else:
         raise bad_request(f"unable to upgrade: neither of the subprotocols {CHANNELS}, {TUNNEL} was offered")

@@ -8,7 +8,7 @@ import msgspec
 from understudy.embedded.api.negotiation import View
 from understudy.embedded.api.partial_objects import partial_metadata
 from understudy.embedded.api.tables.table import table
-from understudy.embedded.server.http.object_response import head_of, in_version, include_of, view_of
+from understudy.embedded.server.http.object_response import head_of, in_version_of, include_of, view_of
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_target import Target
 from understudy.embedded.server.watch.watch_filter import WatchFilter
@@ -33,9 +33,10 @@ class WatchEncoder:
         self._has_columns = False
         self.is_plain = self._view is View.OBJECT
         self.head = head_of(target)
+        self._in_version = in_version_of(target)
 
     def event(self, kind: str, body: bytes) -> bytes:
-        shown = in_version(self.head, body) if self.is_plain else self._transformed(body)
+        shown = self._in_version(body) if self.is_plain else self._transformed(body)
         return b"".join((_OPENINGS[kind], shown, b"}\n"))
 
     def batch(self, events: Sequence[StoreEvent], wanted: WatchFilter) -> bytes:

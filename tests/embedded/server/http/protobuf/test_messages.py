@@ -107,6 +107,18 @@ def test_secrets_are_base64_and_fractions_of_a_second_are_kept() -> None:
     assert lease["spec"]["renewTime"] == "2023-11-14T22:13:20.000005Z"
 
 
+def test_versions_of_a_kind_may_have_messages_of_their_own() -> None:
+    target = {1: "Deployment", 2: "web", 3: "apps/v1"}
+    reference = {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"}
+    old = decode(envelope("autoscaling/v1", "HorizontalPodAutoscaler", {2: {1: target, 2: 1, 3: 5, 4: 80}}))
+    sizes = {"scaleTargetRef": reference, "minReplicas": 1, "maxReplicas": 5}
+    assert old["spec"] == {**sizes, "targetCPUUtilizationPercentage": 80}
+    resource = {1: "Resource", 4: {1: "cpu", 2: {1: "Utilization", 4: 80}}}
+    new = decode(envelope("autoscaling/v2", "HorizontalPodAutoscaler", {2: {1: target, 2: 1, 3: 5, 4: [resource]}}))
+    aimed = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    assert new["spec"] == {**sizes, "metrics": [{"type": "Resource", "resource": aimed}]}
+
+
 def test_a_whole_life_in_protobuf(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

@@ -33,11 +33,13 @@ def decode(body: bytes) -> dict[str, Any]:
         raise Malformed("it does not begin as Kubernetes' protobuf does")
     envelope = dict(fields(body[len(_MAGIC) :]))
     about = dict(fields(_as_bytes(envelope.get(1, b""))))
-    kind = _text(about.get(2, b""))
-    if kind not in _messages():
+    api_version, kind = _text(about.get(1, b"")), _text(about.get(2, b""))
+    versioned = f"{api_version}.{kind}"
+    name = versioned if versioned in _messages() else kind
+    if name not in _messages():
         raise UnknownKind(kind)
-    document = _message(kind, _as_bytes(envelope.get(2, b"")))
-    return {"apiVersion": _text(about.get(1, b"")), "kind": kind, **document}
+    document = _message(name, _as_bytes(envelope.get(2, b"")))
+    return {"apiVersion": api_version, "kind": kind, **document}
 
 
 @cache
