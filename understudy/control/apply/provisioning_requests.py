@@ -42,6 +42,7 @@ from understudy.ports import Change, ChangeType, Ref, Refused, Unreachable
 FAILED = "ProvisioningFailed"
 ABSENT_RETRY = 15.0  # seconds before a kind that the cluster did not serve is asked for again
 RETRY = 1.0
+MAX_TOLD = 10_000  # one that is forgotten is told again
 _log = logging.getLogger(__name__)
 Name = tuple[str, str]  # (namespace, name)
 Write = Callable[[], Awaitable[None]]
@@ -68,7 +69,7 @@ class ProvisioningRequests:
         self._wanted: list[Wanted] | None = None  # None: no plan was made yet
         self._not_before: dict[object, float] = {}  # what was refused, and when it is tried again
         self._annotated: dict[str, tuple[str, str | None]] = {}  # by uid: the version the pod had, and what was written
-        self._told: set[str] = set()  # the failures of which events tell
+        self._told: dict[str, None] = {}  # the failures of which events tell, the oldest first
         self._began = context.clock.now()
         self._served = asyncio.Event()
         self._more = asyncio.Event()
@@ -87,6 +88,8 @@ class ProvisioningRequests:
         waits = [action for action in plan.actions if isinstance(action, Wait)]
         self._wanted = [wanted for wait in waits if (wanted := self._wanted_for(wait, snapshot)) is not None]
         self._needs = {one.gang: self._needs[one.gang] for one in self._wanted if one.gang in self._needs}
+        if not self._wanted:
+            self._annotated.clear()
         self._more.set()
 
     def _wanted_for(self, wait: Wait, snapshot: Snapshot) -> Wanted | None:
@@ -140,7 +143,9 @@ class ProvisioningRequests:
 
     def _tell(self, name: str, owner: KubeObject, words: str) -> None:
         if name not in self._told:
-            self._told.add(name)
+            self._told[name] = None
+            if len(self._told) > MAX_TOLD:
+                del self._told[next(iter(self._told))]
             _log.warning("no machines are provided for %s: %s", owner.title, words)
             text = EventText(FAILED, f"No machines are provided: {words}", warning=True)
             self._context.recorder.event(EventSubject.of(owner), text)
