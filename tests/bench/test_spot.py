@@ -97,6 +97,7 @@ def test_an_unknown_trace_is_refused(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "--speed is too small" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_machines_go_and_the_job_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """How many steps are lost, and whether the eviction was beaten, depends on the machine and is not asked here."""
     trace = tmp_path / "trace.csv"

@@ -25,10 +25,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "embedded": (),
     "python-of-pods": (),
 }
+QUICK = ("hot-swap-jobsets", "pytorch-preemption", "checkpoints")  # the others take a minute together
+PLAYED = [pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough) for name in sorted(RULES)]
 PIP = "[global]\nno-index = true\ndisable-pip-version-check = true\n"
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("name", PLAYED)
 def test_a_guide_comes_true(name: str, tmp_path: Path) -> None:
     steps = transcripts.read(GUIDES / f"{name}.md")
     assert steps

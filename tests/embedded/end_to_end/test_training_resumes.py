@@ -9,6 +9,7 @@ from tests.embedded.end_to_end.training_manifests import has, role, status_of, t
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.witness import Document
+from tests.eventually import eventually_async
 from understudy.kinds.training_operator.jaxjob import JAX_JOBS
 from understudy.objects.resources import PODS
 
@@ -107,6 +108,8 @@ def test_a_preempted_script_goes_on_from_where_it_was_and_ends_the_same(tmp_path
         assert begins == "begins at 0"
         await cluster.create(descent("disturbed", tmp_path / "model of disturbed", go))
         await witness.until("it runs", lambda: running(witness, "disturbed", 3))
+        # A master that still waits for its workers cannot save when it is told to go.
+        await eventually_async((tmp_path / "model of disturbed").exists)
         await cluster.create(training("JAXJob", "hero", {"Worker": role(STAYS, 3, priority="high", gpus=1)}))
         await witness.until("the hero runs", lambda: running(witness, "hero", 3))
         assert not witness.pods_of("disturbed")
