@@ -1,14 +1,16 @@
 """The roles of a job, read from its spec as it is written: how many pods each has, and what their template asks for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from understudy.kinds.pod_labels import JOB_ROLE
+from understudy.model.nodes import is_accelerator
 from understudy.objects.pods import PodSpec
 from understudy.objects.resource_requests import requests_of
 
+Amounts = dict[str, int]  # of resources
 LEADING_ROLES = ("launcher", "master", "chief")  # roles that lead, where a kind has one of them
 
 
@@ -49,3 +51,16 @@ def leads_by_role(labels: Mapping[str, str], role: str, _: str) -> bool:
 
 def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def total_requests(roles: Iterable[JobRole]) -> Amounts:
+    """What all pods of these roles ask for together."""
+    amounts: Amounts = {}
+    for role in roles:
+        for name, amount in role.requests.items():
+            amounts[name] = amounts.get(name, 0) + amount * role.count
+    return amounts
+
+
+def accelerators(amounts: Mapping[str, int]) -> int:
+    return sum(amount for name, amount in amounts.items() if is_accelerator(name))

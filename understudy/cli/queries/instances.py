@@ -8,7 +8,6 @@ import msgspec
 from understudy.cli.output.tables import NONE
 from understudy.cli.queries.container_states import detail_of, ends_of, last_end, trouble_of, word_of
 from understudy.cli.queries.objects import ContainerInfo, NodeState, PodInfo
-from understudy.cli.queries.roles import accelerators
 from understudy.kinds.pod_labels import (
     JOB_ROLE,
     MPI_ROLE,
@@ -17,7 +16,7 @@ from understudy.kinds.pod_labels import (
     place_of,
 )
 from understudy.kinds.registry import KINDS
-from understudy.kinds.roles import amounts_of
+from understudy.kinds.roles import accelerators, amounts_of
 from understudy.objects.meta import seconds
 
 _NUMBERS = re.compile(r"(\d+)")

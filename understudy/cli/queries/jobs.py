@@ -15,14 +15,13 @@ from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, 
 from understudy.cli.queries.job_status import FINISHED, PENDING, QUEUING, SUSPENDED, status_of
 from understudy.cli.queries.lists import list_pods, pods_of_job
 from understudy.cli.queries.objects import PodInfo
-from understudy.cli.queries.roles import accelerators, total
 from understudy.cli.session import Session
 from understudy.client import KubeClient
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
 from understudy.kinds.kueue import QUEUE
 from understudy.kinds.ownership import owner_of
 from understudy.kinds.registry import KINDS
-from understudy.kinds.roles import JobRole
+from understudy.kinds.roles import JobRole, accelerators, total_requests
 from understudy.objects.meta import Condition, has_condition, seconds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import Resource
@@ -208,7 +207,7 @@ def _priority(roles: Sequence[JobRole], pods: Sequence[PodInfo]) -> str:
 
 def _requested(kind: str, roles: Sequence[JobRole], instances: Sequence[Instance]) -> dict[str, int]:
     """What a job does not say itself, as a TrainJob with its runtime, only its pods can tell."""
-    asked = total(roles)
+    asked = total_requests(roles)
     if KINDS[kind].has_templates or not instances:
         return asked
     there: dict[str, int] = {}

@@ -16,9 +16,8 @@ from understudy.cli.queries.names import check_node_name
 from understudy.cli.queries.node_health import NodeHealthReader, node_health_reader, node_leases
 from understudy.cli.queries.node_states import list_documents
 from understudy.cli.queries.objects import NodeInfo, NodeState, PodInfo
-from understudy.cli.queries.roles import accelerators
 from understudy.client import KubeClient
-from understudy.kinds.roles import amounts_of
+from understudy.kinds.roles import accelerators, amounts_of
 from understudy.model.nodes import Verdict, is_accelerator
 from understudy.model.quantity import format_quantity, parse_quantity
 from understudy.objects.resources import NODES

@@ -11,12 +11,11 @@ from understudy.cli.errors import BadInput
 from understudy.cli.queries.installation import is_embedded
 from understudy.cli.queries.lists import follow_nodes
 from understudy.cli.queries.objects import NodeInfo
-from understudy.cli.queries.roles import Amounts, total
 from understudy.cli.session import Session
 from understudy.cli.submit.request import Document
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.registry import KINDS
-from understudy.kinds.roles import JobRole
+from understudy.kinds.roles import Amounts, JobRole, total_requests
 from understudy.model.nodes import is_accelerator
 from understudy.model.quantity import format_quantity, parse_quantity
 from understudy.ports import Refused
@@ -64,7 +63,7 @@ class ClusterSize(msgspec.Struct):
         get some."""
         if not self.nodes:
             return None
-        wanted = total(self.roles)
+        wanted = total_requests(self.roles)
         lacking = [name for name, amount in wanted.items() if amount > self.amounts.get(name, 0)]
         for role in self.roles:
             large = [name for name, amount in role.requests.items() if amount > self.most.get(name, 0)]

@@ -7,9 +7,9 @@ from understudy.cli.input.times import rfc3339
 from understudy.cli.output.tables import status_colours, table
 from understudy.cli.queries.nodes import NodeSummary, NodeUsage
 from understudy.cli.queries.objects import NodeState
-from understudy.cli.queries.roles import accelerators
 from understudy.cli.views.figures import written
 from understudy.cli.views.node_states import state_columns
+from understudy.kinds.roles import accelerators
 from understudy.model.quantity import format_quantity
 
 RULE = "-" * 89

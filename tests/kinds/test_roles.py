@@ -3,8 +3,8 @@
 import pytest
 
 from tests.cli.queries.documents import GPU, RESOURCES, Document, spec_of, template
-from understudy.cli.queries.roles import accelerators, total
 from understudy.kinds.registry import KINDS
+from understudy.kinds.roles import accelerators, total_requests
 
 LEADERS = {
     "PyTorchJob": "master",
@@ -20,7 +20,7 @@ def test_every_kind_says_how_many_accelerators_it_wants(kind: str) -> None:
     roles = KINDS[kind].roles_in(spec_of(kind, gpus=4, workers=3))
     leader = LEADERS.get(kind)
     assert (roles[0].name in LEADERS.values()) == (leader is not None)
-    assert accelerators(total(roles)) == (16 if leader in ("master", "chief") else 12)
+    assert accelerators(total_requests(roles)) == (16 if leader in ("master", "chief") else 12)
 
 
 @pytest.mark.parametrize("kind", sorted(set(RESOURCES) - {"TrainJob"}))
@@ -42,7 +42,7 @@ def test_every_kind_has_its_priority_in_its_templates(kind: str) -> None:
 def test_the_first_mpi_job_counts_in_workers_or_in_units(spec: Document, workers: int, gpus: int) -> None:
     launcher, worker = KINDS["MPIJob"].roles_in(spec)
     assert (launcher.name, launcher.count, accelerators(launcher.requests)) == ("launcher", 1, 0)
-    assert (worker.count, accelerators(total([launcher, worker]))) == (workers, gpus)
+    assert (worker.count, accelerators(total_requests([launcher, worker]))) == (workers, gpus)
 
 
 def test_every_maker_s_accelerators_count_and_nothing_else_does() -> None:
