@@ -40,7 +40,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Monitor:
-    """The witness as seen from the benchmark: a process beside it."""
+    """The monitor as seen from the benchmark: a process beside it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -59,14 +59,14 @@ class Monitor:
 
 
 @contextlib.asynccontextmanager
-async def witnessing(kubeconfig: Path) -> AsyncIterator[Monitor]:
+async def monitoring(kubeconfig: Path) -> AsyncIterator[Monitor]:
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "bench.hotswap.invariant_monitor", str(kubeconfig))
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, start_new_session=True)
     try:
         assert process.stdout is not None
         if await process.stdout.readline() != b"ready\n":
-            raise RuntimeError("the witness could not begin")
+            raise RuntimeError("the monitor could not begin")
         yield Monitor(process)
     finally:
         if process.returncode is None:
@@ -74,7 +74,7 @@ async def witnessing(kubeconfig: Path) -> AsyncIterator[Monitor]:
             await process.wait()
 
 
-async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
+async def monitor_cluster(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
     checker, looks = InvariantChecker(), 0
     synced = {resource: asyncio.Event() for resource in (PODS, *_KINDS)}
     tasks = [asyncio.create_task(_follow(client, checker, resource, synced[resource])) for resource in synced]
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     async def seen() -> Verdict:
         async with connect(options.kubeconfig) as client:
-            return await witness(client, await _input())
+            return await monitor_cluster(client, await _input())
 
     print(msgspec.json.encode(uvloop.run(seen())).decode(), flush=True)
 

@@ -9,7 +9,7 @@ import msgspec
 from bench.hotswap import gangs
 from bench.hotswap.api_objects import Pod
 from bench.hotswap.cluster_watch import ClusterWatch
-from bench.hotswap.invariant_monitor import Monitor, Verdict, witnessing
+from bench.hotswap.invariant_monitor import Monitor, Verdict, monitoring
 from bench.hotswap.node_faults import recover_nodes
 from bench.hotswap.scenarios import Scenario
 from bench.hotswap.timeline import Incident, Moments, recorded
@@ -31,7 +31,7 @@ class ScenarioResult(msgspec.Struct, frozen=True):
 
 
 async def play(folder: ClusterFolder, scenario: Scenario, kind: str, count: int, progress: Progress) -> ScenarioResult:
-    async with connect(folder.kubeconfig) as client, witnessing(folder.kubeconfig) as watch:
+    async with connect(folder.kubeconfig) as client, monitoring(folder.kubeconfig) as watch:
         stage = ClusterWatch(client)
         async with stage.watching():
             if scenario.rendezvous is not None:

@@ -1,4 +1,4 @@
-"""The benchmark of hot swaps measures what it says it does, and its witness sees what must not be."""
+"""The benchmark of hot swaps measures what it says it does, and its monitor sees what must not be."""
 
 from collections.abc import Iterator
 
@@ -319,7 +319,7 @@ def test_a_pod_is_known_by_its_outermost_job() -> None:
 
 
 def test_nodes_die_and_every_step_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whether a swap was quick enough, or looked whole to a witness that got no turn for a while, is not asked here."""
+    """Whether a swap was quick enough, or looked whole to a monitor that got no turn for a while, is not asked here."""
     arguments = ["--scenario", "kill-spare", "victim", "--incidents", "1", "--processes", "2", "--json"]
     code = main(arguments)
     spare, victim = map(msgspec.json.decode, capsys.readouterr().out.splitlines())

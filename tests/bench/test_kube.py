@@ -179,7 +179,7 @@ def test_without_a_load_nothing_is_said_of_one() -> None:
     assert not any("busy" in line for line in report.lines([row(OURS.name, 100, 3.0)]))
 
 
-# The witness
+# The monitor
 
 
 def pod(name: str, gang: str, node: str = "", leaving: bool = False) -> bytes:
@@ -188,7 +188,7 @@ def pod(name: str, gang: str, node: str = "", leaving: bool = False) -> bytes:
     return msgspec.json.encode({"metadata": meta, "spec": {"nodeName": node}})
 
 
-def test_the_witness_counts_the_pods_of_each_gang_apart() -> None:
+def test_the_monitor_counts_the_pods_of_each_gang_apart() -> None:
     class Client:
         async def follow(self, resource: Resource, namespace: str = "") -> Any:
             assert (resource, namespace) == (PODS, workload.NAMESPACE)

@@ -13,7 +13,7 @@ from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users
 from tests.decide import exhaustive_search, reference_rules
 from tests.decide.exhaustive_search import Loss, Setting
-from tests.embedded.witness import FOLLOWED
+from tests.embedded.cluster_monitor import FOLLOWED
 from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings

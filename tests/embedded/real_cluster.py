@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from tests.embedded.witness import Witness, is_partly_seated
+from tests.embedded.cluster_monitor import ClusterMonitor, is_partly_seated
 from understudy.cli.clusters import cluster_file
 from understudy.client import KubeClient, connect
 from understudy.decide.policy import Policy
@@ -62,10 +62,10 @@ PLAIN = Setup()
 
 
 class RealCluster:
-    def __init__(self, folder: ClusterFolder, client: KubeClient, witness: Witness) -> None:
+    def __init__(self, folder: ClusterFolder, client: KubeClient, monitor: ClusterMonitor) -> None:
         self.folder = folder
         self.client = client
-        self.witness = witness
+        self.monitor = monitor
 
     async def create(self, *documents: Document) -> None:
         for document in documents:
@@ -135,7 +135,7 @@ def play(
 
 @contextlib.asynccontextmanager
 async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
-    async with parts_running(path, nodes, setup) as folder, witnessed(folder, setup) as cluster:
+    async with parts_running(path, nodes, setup) as folder, monitored(folder, setup) as cluster:
         yield cluster
 
 
@@ -162,15 +162,15 @@ async def parts_running(path: Path, nodes: Sequence[Document], setup: Setup = PL
 
 
 @contextlib.asynccontextmanager
-async def witnessed(folder: ClusterFolder, setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
+async def monitored(folder: ClusterFolder, setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
     """Watches a cluster that is ready, and checks at the end that the rules were kept at every moment."""
     async with connect(folder.kubeconfig) as client:
-        witness = Witness(client, (*setup.kinds, *setup.looks), setup.policy)
-        async with witness.watching():
-            yield RealCluster(folder, client, witness)
-            await witness.until("gangs that sit whole or not at all", lambda: not _partly_seated(witness))
-    assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
-    assert not (started := witness.partial_starts()), f"gangs started in part: {started}"
+        monitor = ClusterMonitor(client, (*setup.kinds, *setup.looks), setup.policy)
+        async with monitor.watching():
+            yield RealCluster(folder, client, monitor)
+            await monitor.until("gangs that sit whole or not at all", lambda: not _partly_seated(monitor))
+    assert not monitor.wrong, f"rules were broken on the way: {monitor.wrong}"
+    assert not (started := monitor.partial_starts()), f"gangs started in part: {started}"
 
 
 class Trouble:
@@ -273,9 +273,9 @@ def _in(resource: Resource, namespace: str) -> str:
     return namespace if resource.namespaced else ""
 
 
-def _partly_seated(witness: Witness) -> list[str]:
+def _partly_seated(monitor: ClusterMonitor) -> list[str]:
     """One that waits for seats that are held for all it lacks may be, when it has lost some."""
-    return [gang.title for gang in witness.snapshot().gangs.values() if is_partly_seated(gang)]
+    return [gang.title for gang in monitor.snapshot().gangs.values() if is_partly_seated(gang)]
 
 
 def _left_behind(folder: ClusterFolder) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from tests.embedded.real_cluster import KINDS, PLAIN, RealCluster, Setup, complaints, parts_running, witnessed
+from tests.embedded.real_cluster import KINDS, PLAIN, RealCluster, Setup, complaints, monitored, parts_running
 from tests.eventually import eventually_async
 from understudy.client import KubeClient, connect
 from understudy.embedded.clusters import pod_processes
@@ -82,7 +82,7 @@ class SharedCluster:
             return await _made(client), await _nodes(client)
 
     async def _played(self, scenario: Scenario, setup: Setup) -> None:
-        async with witnessed(self._folder, setup) as cluster:
+        async with monitored(self._folder, setup) as cluster:
             await scenario(cluster)
         async with connect(self._folder.kubeconfig) as client:
             await eventually_async(lambda: self._is_cleared(client), "what the test made has gone")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.hotswap.node_faults import families
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, node
-from tests.embedded.witness import Witness
 from tests.eventually import eventually_async
 from tests.faults.live_cluster import Life
 from understudy.embedded.agent_protocol import MARK, AgentRefused
@@ -62,9 +62,9 @@ def index_of(pod: Document) -> str:
     return str(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
 
 
-def whole(witness: Witness, name: str, size: int, lost: Collection[str] = ()) -> list[Document]:
+def whole(monitor: ClusterMonitor, name: str, size: int, lost: Collection[str] = ()) -> list[Document]:
     """The pods of a job, by index, if all of its members run, none of them on a lost node."""
-    pods = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") != "Failed"]
+    pods = [one for one in monitor.pods_of(name) if one.get("status", {}).get("phase") != "Failed"]
     up = [one for one in pods if one.get("status", {}).get("phase") == "Running" and _seat(one) not in lost]
     return sorted(up, key=index_of) if len(up) == len(pods) == size else []
 
@@ -77,64 +77,64 @@ def seats(pods: Sequence[Document]) -> list[str]:
     return [_seat(pod) for pod in pods]
 
 
-def is_said_lost(witness: Witness, name: str) -> bool:
-    return _readiness(witness, name) == "Unknown"
+def is_said_lost(monitor: ClusterMonitor, name: str) -> bool:
+    return _readiness(monitor, name) == "Unknown"
 
 
-def is_well(witness: Witness, name: str) -> bool:
-    return _readiness(witness, name) == "True" and name not in witness.snapshot().unhealthy
+def is_well(monitor: ClusterMonitor, name: str) -> bool:
+    return _readiness(monitor, name) == "True" and name not in monitor.snapshot().unhealthy
 
 
-def _readiness(witness: Witness, name: str) -> str:
-    found = (witness.find(NODES, name) or {}).get("status", {}).get("conditions", ())
+def _readiness(monitor: ClusterMonitor, name: str) -> str:
+    found = (monitor.find(NODES, name) or {}).get("status", {}).get("conditions", ())
     return next((str(one["status"]) for one in found if one["type"] == "Ready"), "")
 
 
-def incidents(witness: Witness, name: str) -> list[Document]:
-    return [one for one in witness.all(INCIDENTS) if one["spec"]["job"]["name"] == name]
+def incidents(monitor: ClusterMonitor, name: str) -> list[Document]:
+    return [one for one in monitor.all(INCIDENTS) if one["spec"]["job"]["name"] == name]
 
 
-def closed(witness: Witness, name: str, count: int) -> list[Document]:
+def closed(monitor: ClusterMonitor, name: str, count: int) -> list[Document]:
     """The incidents of a job, if there are that many and all are over."""
-    found = incidents(witness, name)
+    found = incidents(monitor, name)
     return found if len(found) == count and all(one["status"]["outcome"] != "open" for one in found) else []
 
 
-def outcomes(witness: Witness, name: str) -> list[str]:
-    return [one["status"]["outcome"] for one in incidents(witness, name)]
+def outcomes(monitor: ClusterMonitor, name: str) -> list[str]:
+    return [one["status"]["outcome"] for one in incidents(monitor, name)]
 
 
-def check_unharmed(witness: Witness, *names: str) -> None:
+def check_unharmed(monitor: ClusterMonitor, *names: str) -> None:
     """No member of these jobs counts as failed."""
     for name in names:
-        status = (witness.find(JOBS, name) or {})["status"]
+        status = (monitor.find(JOBS, name) or {})["status"]
         assert status.get("failed", 0) == 0, f"{name}: {status}"
 
 
-def successor(witness: Witness, lost: Document) -> Document | None:
+def successor(monitor: ClusterMonitor, lost: Document) -> Document | None:
     """Who takes the place of a pod that is lost."""
     job_name = lost["metadata"]["labels"]["batch.kubernetes.io/job-name"]
-    others = [one for one in witness.pods_of(job_name) if one["metadata"]["uid"] != lost["metadata"]["uid"]]
+    others = [one for one in monitor.pods_of(job_name) if one["metadata"]["uid"] != lost["metadata"]["uid"]]
     return next((one for one in others if index_of(one) == index_of(lost)), None)
 
 
-def seated_successor(witness: Witness, lost: Document) -> Document | None:
-    found = successor(witness, lost)
+def seated_successor(monitor: ClusterMonitor, lost: Document) -> Document | None:
+    found = successor(monitor, lost)
     return found if found is not None and _seat(found) else None
 
 
-def seated_nowhere(witness: Witness, name: str) -> bool:
-    return not any(map(_seat, witness.pods_of(name)))
+def seated_nowhere(monitor: ClusterMonitor, name: str) -> bool:
+    return not any(map(_seat, monitor.pods_of(name)))
 
 
-def failures(witness: Witness, name: str) -> list[str]:
+def failures(monitor: ClusterMonitor, name: str) -> list[str]:
     """When a node failed, as it is written there."""
-    notes = (witness.find(NODES, name) or {"metadata": {}})["metadata"].get("annotations", {})
+    notes = (monitor.find(NODES, name) or {"metadata": {}})["metadata"].get("annotations", {})
     return [text for text in notes.get(FAILED_AT, "").split(",") if text]
 
 
-def is_gone(witness: Witness, pod: Document) -> bool:
-    return pod["metadata"]["uid"] not in {one["metadata"]["uid"] for one in witness.all(PODS)}
+def is_gone(monitor: ClusterMonitor, pod: Document) -> bool:
+    return pod["metadata"]["uid"] not in {one["metadata"]["uid"] for one in monitor.all(PODS)}
 
 
 # Processes
@@ -145,7 +145,7 @@ async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
     found = await eventually_async(
         lambda: node_pid_files.running_nodes(cluster.folder.nodes), until=lambda running: running.keys() >= set(nodes)
     )
-    shims = [shim for pod in cluster.witness.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
+    shims = [shim for pod in cluster.monitor.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
     pids = families([*(found[name].pid for name in nodes), *shims])
     born = {pid: linux.start_ticks(pid) for pid in pids}
     return [Life(pid, birth) for pid, birth in born.items() if birth is not None]
@@ -189,7 +189,7 @@ async def recover(cluster: RealCluster, name: str) -> None:
         return True
 
     await eventually_async(asked, ignoring=(AgentRefused,))
-    await cluster.witness.until(f"{name} is well", lambda: is_well(cluster.witness, name))
+    await cluster.monitor.until(f"{name} is well", lambda: is_well(cluster.monitor, name))
 
 
 @contextlib.contextmanager

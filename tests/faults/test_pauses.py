@@ -27,7 +27,7 @@ EXPECTED = (r"was killed by SIGKILL", r"does not answer", r"cannot (follow|be)",
 
 
 def renew_time(cluster: RealCluster, name: str) -> str:
-    lease = cluster.witness.find(LEASES, name, "kube-node-lease")
+    lease = cluster.monitor.find(LEASES, name, "kube-node-lease")
     return "" if lease is None else lease["spec"]["renewTime"]
 
 
@@ -41,7 +41,7 @@ async def look_on(cluster: RealCluster, dead: str, alive: str, what: str) -> Non
             seen.extend(signs_of_life(cluster, dead))
             return renew_time(cluster, alive) != before
 
-        await cluster.witness.until(f"{alive} is renewed", is_renewed)
+        await cluster.monitor.until(f"{alive} is renewed", is_renewed)
     assert not seen, f"{what}: {seen[:3]}"
 
 
@@ -58,10 +58,10 @@ async def stand_still(pids: list[int]) -> None:
 
 def signs_of_life(cluster: RealCluster, name: str) -> list[str]:
     """What must not be seen of a dead node."""
-    node: Document = cluster.witness.find(NODES, name) or {}
+    node: Document = cluster.monitor.find(NODES, name) or {}
     ready = [one["status"] for one in node.get("status", {}).get("conditions", ()) if one["type"] == "Ready"]
     found = [f"{time.time():.2f}: {name} is ready"] if ready == ["True"] else []
-    seats = [pod for pod in cluster.witness.all(PODS) if pod["spec"].get("nodeName") == name]
+    seats = [pod for pod in cluster.monitor.all(PODS) if pod["spec"].get("nodeName") == name]
     return found + [f"{time.time():.2f}: {pod['metadata']['name']} sits on {name}" for pod in seats]
 
 
@@ -70,14 +70,14 @@ def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monk
     monkeypatch.setattr(component, "STEADY", 0.0)
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job("train", pods=2, gpus=1))
-        lost, other = await witness.until("it runs", lambda: whole(witness, "train", 2))
+        lost, other = await monitor.until("it runs", lambda: whole(monitor, "train", 2))
         dead, alive = lost["spec"]["nodeName"], other["spec"]["nodeName"]
         still = await gangs.lives(cluster, dead)
         gangs.send(still, signal.SIGSTOP)
-        await witness.until("it is marked", lambda: _is_marked(cluster, dead))
-        await witness.until("it is left", lambda: not signs_of_life(cluster, dead))
+        await monitor.until("it is marked", lambda: _is_marked(cluster, dead))
+        await monitor.until("it is left", lambda: not signs_of_life(cluster, dead))
         try:
             for paused in ((CONTROL,), (SERVER,), (AGENT,), (SERVER, CONTROL, AGENT)):
                 await stand_still([await part(cluster, name) for name in paused])
@@ -92,5 +92,5 @@ def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monk
 
 
 def _is_marked(cluster: RealCluster, name: str) -> bool:
-    node: Document = cluster.witness.find(NODES, name) or {}
+    node: Document = cluster.monitor.find(NODES, name) or {}
     return any(taint["key"] == "node.kubernetes.io/unreachable" for taint in node.get("spec", {}).get("taints", ()))

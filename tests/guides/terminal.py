@@ -1,6 +1,6 @@
 """A terminal for guides: runs their commands one after the other, on embedded clusters that end with the test.
 
-A command that only looks is repeated until it shows what the guide shows, as a reader takes a moment too. A witness
+A command that only looks is repeated until it shows what the guide shows, as a reader takes a moment too. A monitor
 watches the cluster from the moment it is up, and the rules have to be kept at every change.
 """
 
@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
+from tests.embedded.cluster_monitor import PATIENCE, ClusterMonitor
 from tests.embedded.real_cluster import complaints
-from tests.embedded.witness import PATIENCE, Witness
 from tests.guides.transcripts import Step
 from understudy.client import connect
 from understudy.decide.policy import Policy
@@ -34,7 +34,7 @@ _LOOKS = re.compile(
     r"|kubectl (get|logs|events|describe)\b|cat )"
 )
 _STARTS, _ENDS = re.compile(r"understudy up\b"), re.compile(r"understudy (down|reset)\b")
-Rule = Callable[[Witness], Iterable[str]]
+Rule = Callable[[ClusterMonitor], Iterable[str]]
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Terminal:
             "COLUMNS": "200",
         }
         self.place = ROOT  # where commands are typed
-        self.witness: Witness | None = None
+        self.monitor: ClusterMonitor | None = None
         self._rules = rules
         self._watch = contextlib.AsyncExitStack()
 
@@ -79,15 +79,15 @@ class Terminal:
             if not _LOOKS.match(step.command) or time.monotonic() > deadline:
                 raise AssertionError(
                     f"line {step.line}: {step.command}\n--- shows\n{step.shown}\n--- printed, and exit code "
-                    f"{printed.code}\n{printed.text}\n--- seen\n{self.witness.picture() if self.witness else ''}"
+                    f"{printed.code}\n{printed.text}\n--- seen\n{self.monitor.picture() if self.monitor else ''}"
                 )
             await self._until_something_happens(looked_at)
 
     async def _until_something_happens(self, looked_at: float) -> None:
         """A look starts a process, so it is repeated only when the cluster has changed, or after a second."""
         await asyncio.sleep(_LOOK)
-        if self.witness is not None:
-            await self.witness.stirs(since=looked_at, within=_LONGEST_LOOK)
+        if self.monitor is not None:
+            await self.monitor.stirs(since=looked_at, within=_LONGEST_LOOK)
 
     async def types(self, command: str) -> str:
         """A command that is to go well; what it printed."""
@@ -128,14 +128,14 @@ class Terminal:
         await self._unwatch()
         [newest] = sorted((self.home / "clusters").iterdir(), key=lambda path: path.stat().st_mtime)[-1:]
         client = await self._watch.enter_async_context(connect(ClusterFolder(newest).kubeconfig))
-        witness = self.witness = Witness(client, (), Policy())
-        witness.more_rules = [lambda rule=rule: rule(witness) for rule in self._rules]  # type: ignore[misc]
-        await self._watch.enter_async_context(witness.watching())
+        monitor = self.monitor = ClusterMonitor(client, (), Policy())
+        monitor.more_rules = [lambda rule=rule: rule(monitor) for rule in self._rules]  # type: ignore[misc]
+        await self._watch.enter_async_context(monitor.watching())
 
     async def _unwatch(self) -> None:
         await self._watch.aclose()
-        if self.witness is not None:
-            assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
+        if self.monitor is not None:
+            assert not self.monitor.wrong, f"rules were broken on the way: {self.monitor.wrong}"
         for cluster in sorted((self.home / "clusters").glob("*")):
             assert not (words := list(complaints(ClusterFolder(cluster)))), "\n".join(words)
 

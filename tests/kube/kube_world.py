@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.embedded.witness import Witness
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.kube import scenario_manifests
 from tests.kube.cluster import kwok
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
@@ -68,16 +68,16 @@ class KubeWorld(LiveWorld):
         )
         async with contextlib.AsyncExitStack() as stack:
             self.client = await stack.enter_async_context(connect(self.kube.kubeconfig))
-            self.witness = Witness(self.client, self.job_kinds, self.policy, view)
-            await stack.enter_async_context(self.witness.watching())
+            self.monitor = ClusterMonitor(self.client, self.job_kinds, self.policy, view)
+            await stack.enter_async_context(self.monitor.watching())
             stack.push_async_callback(self._clean_up)
             self._set_up()
             await self._create(*self.scenario.budgets)
-            await self.witness.until("all nodes are ready", self._nodes_are_ready)
+            await self.monitor.until("all nodes are ready", self._nodes_are_ready)
             self.process = stack.enter_context(self._serving())
             self._wait_until_it_leads()
             yield
-        assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
+        assert not self.monitor.wrong, f"rules were broken on the way: {self.monitor.wrong}"
         assert not (words := list(scenario_manifests.complaints(self._log()))), "\n".join(words)
 
     def _set_up(self) -> None:
@@ -87,10 +87,10 @@ class KubeWorld(LiveWorld):
         self.kube.nodes.create([scenario_manifests.node(node) for node in self.scenario.nodes()], wait=False)
 
     def _nodes_are_ready(self) -> bool:
-        leases = {lease["metadata"]["name"] for lease in self.witness.all(LEASES)}
+        leases = {lease["metadata"]["name"] for lease in self.monitor.all(LEASES)}
         for wanted in self.scenario.nodes():
             name = wanted["metadata"]["name"]
-            node = self.witness.find(NODES, name)
+            node = self.monitor.find(NODES, name)
             if node is None or name not in leases or not _is_well(node) or _taints(node) != _taints(wanted):
                 return False
         return True
@@ -104,8 +104,8 @@ class KubeWorld(LiveWorld):
             self.kube.api.delete(f"/api/v1/persistentvolumes/{self.namespace}-{claim}")
         scenario_manifests.remove_pods(self.kube.api, self.namespace)
         self.kube.clear_nodes(*(node["metadata"]["name"] for node in self.scenario.nodes()))
-        await self.witness.until(
-            "nothing is left", lambda: not any(map(self.witness.all, (*self.job_kinds, PODS, NODES)))
+        await self.monitor.until(
+            "nothing is left", lambda: not any(map(self.monitor.all, (*self.job_kinds, PODS, NODES)))
         )
 
     # Who decides
@@ -152,18 +152,18 @@ class KubeWorld(LiveWorld):
     # What happens
 
     def _crash(self, name: str) -> None:
-        for pod in self.witness.pods_of(name):
+        for pod in self.monitor.pods_of(name):
             kwok.end_pod(self.kube.api, self.namespace, pod["metadata"]["name"], code=KILLED)
 
     def _cling(self, name: str) -> None:
         self.clinging.add(name)
-        for pod in self.witness.pods_of(name):
+        for pod in self.monitor.pods_of(name):
             self._do(self._take_time(pod, NEVER))
 
     def _let_go(self, name: str) -> None:
         """Pods that are being deleted end now; the others as soon as they are deleted."""
         self.clinging.discard(name)
-        for pod in self.witness.all(PODS):
+        for pod in self.monitor.all(PODS):
             meta = pod["metadata"]
             if meta.get("annotations", {}).get(LEAVES_AFTER) == NEVER:
                 self._do(self._end(pod) if "deletionTimestamp" in meta else self._take_time(pod, None))
@@ -177,12 +177,12 @@ class KubeWorld(LiveWorld):
 
     def _cordon(self, name: str) -> None:
         super()._cordon(name)
-        self._do(self.witness.until(f"{name} is closed", lambda: _is_closed(self._node(name))))
+        self._do(self.monitor.until(f"{name} is closed", lambda: _is_closed(self._node(name))))
 
     def _uncordon(self, name: str) -> None:
         """The node lifecycle controller takes a moment to remove its taints."""
         super()._uncordon(name)
-        self._do(self.witness.until(f"{name} is open", lambda: not _is_closed(self._node(name))))
+        self._do(self.monitor.until(f"{name} is open", lambda: not _is_closed(self._node(name))))
 
     async def _die(self, name: str) -> None:
         """The kubelet stops. What the control plane would write after a delay is written at once."""
@@ -194,14 +194,14 @@ class KubeWorld(LiveWorld):
     async def _heal(self, name: str) -> None:
         """The control plane removes the taints of a healthy node after a delay; here they are removed at once."""
         self.kube.nodes.reboot(name)
-        await self.witness.until(f"{name} is ready", lambda: _is_well(self._node(name)))
-        await self.witness.until(f"{name} may be used", lambda: not _given_up(self._node(name), "NoSchedule"))
+        await self.monitor.until(f"{name} is ready", lambda: _is_well(self._node(name)))
+        await self.monitor.until(f"{name} may be used", lambda: not _given_up(self._node(name), "NoSchedule"))
         while given_up := _given_up(self._node(name), "NoExecute"):
             left = [taint for taint in self._node(name)["spec"]["taints"] if taint not in given_up]
             await self._patch(NODES, name, {"spec": {"taints": left or None}})
             await asyncio.sleep(0)
-            await self.witness.until(f"{name} has other taints", lambda: not _given_up(self._node(name), "NoExecute"))
-        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().unhealthy)
+            await self.monitor.until(f"{name} has other taints", lambda: not _given_up(self._node(name), "NoExecute"))
+        await self.monitor.until(f"{name} is well", lambda: name not in self.monitor.snapshot().unhealthy)
 
 
 def _is_well(node: Document) -> bool:

@@ -69,7 +69,7 @@ class EmbeddedWorld(LiveWorld):
         setup = Setup(kinds=self.strange_kinds, policy=self.policy)
         async with running(self.path, list(map(_registered, self.scenario.nodes())), setup) as cluster:
             self.cluster: RealCluster = cluster
-            self.client, self.witness = cluster.client, cluster.witness
+            self.client, self.monitor = cluster.client, cluster.monitor
             self.operators = Operators(cluster, self.strange_kinds)
             await cluster.create(
                 *self.scenario.priority_classes(), *self.scenario.budgets, *self.scenario.volume_claims()
@@ -88,7 +88,7 @@ class EmbeddedWorld(LiveWorld):
     async def _acting(self) -> str:
         if await self.operators.act():
             return "operators act"
-        snapshot = self.witness.snapshot()
+        snapshot = self.monitor.snapshot()
         for name in self.lost:
             if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
                 await self._silence(name)  # the node reported until it failed
@@ -99,16 +99,16 @@ class EmbeddedWorld(LiveWorld):
 
     def _crash(self, name: str) -> None:
         """Kills the processes of all its pods, and waits until the pods count as failed."""
-        pods = {pod["metadata"]["uid"] for pod in self.witness.pods_of(name)}
+        pods = {pod["metadata"]["uid"] for pod in self.monitor.pods_of(name)}
         for uid in pods:
             for path in self.cluster.folder.pods.glob(f"{uid}/containers/*/*/state.json"):
                 state = container_files.read(path, ShimState)
                 assert state is not None
                 os.kill(state.pid, signal.SIGKILL)
-        self._do(self.witness.until(f"{name} has failed", lambda: self._have_failed(pods)))
+        self._do(self.monitor.until(f"{name} has failed", lambda: self._have_failed(pods)))
 
     def _have_failed(self, uids: set[str]) -> bool:
-        pods = [pod for pod in self.witness.all(PODS) if pod["metadata"]["uid"] in uids]
+        pods = [pod for pod in self.monitor.all(PODS) if pod["metadata"]["uid"] in uids]
         return all(pod.get("status", {}).get("phase") == "Failed" for pod in pods)
 
     def _cling(self, name: str) -> None:
@@ -133,7 +133,7 @@ class EmbeddedWorld(LiveWorld):
         """The controller that tainted the node is stopped, and could remove the taint only after the step."""
         await self.cluster.recover(name)
         await self._patch(NODES, name, {"spec": {"taints": self._own_taints(name)}})
-        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().unhealthy)
+        await self.monitor.until(f"{name} is well", lambda: name not in self.monitor.snapshot().unhealthy)
 
     def _own_taints(self, name: str) -> list[Document]:
         return next(node["spec"]["taints"] for node in self.scenario.nodes() if node["metadata"]["name"] == name)

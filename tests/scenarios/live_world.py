@@ -17,8 +17,8 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from tests.decide import reference_rules
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.embedded.real_cluster import KINDS
-from tests.embedded.witness import Witness
 from tests.scenarios import time_shift
 from tests.scenarios.loop_log import LoopLog
 from tests.scenarios.scenario_file import Document, Scenario
@@ -43,10 +43,10 @@ PATIENCE = 90.0
 
 
 class LiveWorld(abc.ABC):
-    """A context manager: the cluster runs inside. `_started` sets `client` and `witness`."""
+    """A context manager: the cluster runs inside. `_started` sets `client` and `monitor`."""
 
     client: KubeClient
-    witness: Witness
+    monitor: ClusterMonitor
     ageing_leases = True  # whether silence is made longer by older leases
 
     def __init__(self, scenario: Scenario, namespace: str = "default") -> None:
@@ -73,7 +73,7 @@ class LiveWorld(abc.ABC):
         except BaseException:
             self.runner.close()
             raise
-        self.told = LoopLog(self.witness.places)
+        self.told = LoopLog(self.monitor.places)
         return self
 
     def __exit__(
@@ -139,7 +139,7 @@ class LiveWorld(abc.ABC):
     def wait(self, seconds: float) -> None:
         self._hold_still()
         lost = self.lost if self.ageing_leases else ()
-        self._do(time_shift.make_older(self.client, self.witness, self._job_kinds(), lost, seconds))
+        self._do(time_shift.make_older(self.client, self.monitor, self._job_kinds(), lost, seconds))
 
     def leave(self, node: str, seconds: float) -> None:
         self._hold_still()
@@ -227,7 +227,7 @@ class LiveWorld(abc.ABC):
         return Ref(resource, self.namespace if resource.namespaced else "", name)
 
     def _node(self, name: str) -> Document:
-        found = self.witness.find(NODES, name)
+        found = self.monitor.find(NODES, name)
         assert found is not None
         return found
 
@@ -244,14 +244,14 @@ class LiveWorld(abc.ABC):
         deadline = time.monotonic() + PATIENCE
         while (stirring := await self._stirring()) is not None:
             if time.monotonic() > deadline:
-                raise AssertionError(f"not at rest: {stirring}\n{self.witness.picture()}")
+                raise AssertionError(f"not at rest: {stirring}\n{self.monitor.picture()}")
             await asyncio.sleep(LOOK)
 
     async def _stirring(self) -> str | None:
         """What is still in progress."""
         if acting := await self._acting():
             return acting
-        snapshot = self.witness.snapshot()
+        snapshot = self.monitor.snapshot()
         for name in self.lost:
             if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
                 return f"{name} is not lost yet"
@@ -261,14 +261,14 @@ class LiveWorld(abc.ABC):
         busy = [describe(action) for action in self.made.actions if not isinstance(action, Wait)]
         busy += [why for gang in snapshot.gangs.values() if (why := self._unsettled(gang))]
         busy += [f"{name} has outlived its job" for name in self._orphans()]
-        if not busy and time.monotonic() - max(self.witness.stirred_at, self.went_on_at) < QUIET:
+        if not busy and time.monotonic() - max(self.monitor.stirred_at, self.went_on_at) < QUIET:
             return "something has just happened"
         return "; ".join(busy) or None
 
     def _orphans(self) -> list[str]:
         """Pods of deleted jobs go as well."""
-        jobs = {job["metadata"]["uid"] for kind in self._job_kinds() for job in self.witness.all(kind)}
-        pods = self.witness.all(PODS)
+        jobs = {job["metadata"]["uid"] for kind in self._job_kinds() for job in self.monitor.all(kind)}
+        pods = self.monitor.all(PODS)
         owners = [(pod["metadata"]["name"], pod["metadata"].get("ownerReferences", ())) for pod in pods]
         kinds = {kind.kind for kind in self._job_kinds()}
         return [name for name, owned_by in owners for o in owned_by if o["kind"] in kinds and o["uid"] not in jobs]
@@ -277,13 +277,13 @@ class LiveWorld(abc.ABC):
         if gang.leaving and gang.name not in self.clinging:
             return f"{gang.title} is leaving"
         for member in gang.seated():
-            pod = self.witness.find(PODS, member.name, gang.namespace)
+            pod = self.monitor.find(PODS, member.name, gang.namespace)
             if member.node not in self.lost and (pod is None or pod.get("status", {}).get("phase") != "Running"):
                 return f"{member.name} does not run yet"
         return ""
 
     def _check_at_rest(self) -> None:
-        snapshot = self.witness.snapshot()
+        snapshot = self.monitor.snapshot()
         nodes = {name: room.node for name, room in snapshot.nodes.items()}
         for gang in snapshot.gangs.values():
             whole = not gang.seated() or len(gang.seated()) >= gang.minimum
@@ -293,7 +293,7 @@ class LiveWorld(abc.ABC):
     # State
 
     def see(self) -> WorldState:
-        snapshot = self.witness.snapshot()
+        snapshot = self.monitor.snapshot()
         ended = [name for name in self.submitted if self.keys[name] not in snapshot.gangs]
         return world_state(snapshot, self.made, self.told.history, ended)
 

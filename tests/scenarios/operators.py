@@ -23,7 +23,7 @@ class Operators:
 
     async def act(self) -> bool:
         """Whether there was anything to do. What was done just now may not be visible yet: then it is done again."""
-        wishes = [wish for kind in self._kinds for job in self._cluster.witness.all(kind) for wish in self._wishes(job)]
+        wishes = [wish for kind in self._kinds for job in self._cluster.monitor.all(kind) for wish in self._wishes(job)]
         for pod in wishes:
             await self._carry_out(pod)
         return bool(wishes)
@@ -31,7 +31,7 @@ class Operators:
     def _wishes(self, job: Document) -> Iterator[Document]:
         """Pods that have to go, which have a uid, and pods that have to come."""
         outline = KINDS[job["kind"]].outline(decode(job), Context(), [])
-        pods = {pod["metadata"]["name"]: pod for pod in self._cluster.witness.all(PODS) if _owned(pod, job)}
+        pods = {pod["metadata"]["name"]: pod for pod in self._cluster.monitor.all(PODS) if _owned(pod, job)}
         if outline.suspended:
             yield from (pod for pod in pods.values() if "deletionTimestamp" not in pod["metadata"])
             return

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tests.embedded.witness import Witness
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.scenarios.scenario_file import Document
 from understudy.client import KubeClient
 from understudy.kinds.annotations import NOTICE, PREFIX, format_time, format_times
@@ -14,20 +14,20 @@ NOTES = ("queued-at", "requeued-at", "displaced-at", "preempted-for", "last-chec
 
 
 async def make_older(
-    client: KubeClient, witness: Witness, jobs: Iterable[Resource], lost: Collection[str], seconds: float
+    client: KubeClient, monitor: ClusterMonitor, jobs: Iterable[Resource], lost: Collection[str], seconds: float
 ) -> None:
     """`lost` nodes were silent for so much longer; the others keep reporting."""
     for resource in (*jobs, PODS, NODES):
-        for document in witness.all(resource):
+        for document in monitor.all(resource):
             if notes := _older_notes(document, seconds):
                 await _patch(client, resource, document, {"metadata": {"annotations": notes}})
-    for pod in witness.all(PODS):
+    for pod in monitor.all(PODS):
         if began := pod.get("status", {}).get("startTime"):
             await _patch(client, PODS, pod, {"status": {"startTime": _older(began, seconds)}}, "status")
-    for lease in witness.all(LEASES):
+    for lease in monitor.all(LEASES):
         if lease["metadata"]["name"] in lost:
             await _patch(client, LEASES, lease, {"spec": {"renewTime": _older(lease["spec"]["renewTime"], seconds)}})
-    for node in witness.all(NODES):
+    for node in monitor.all(NODES):
         conditions = [_older_condition(condition, seconds) for condition in node["status"]["conditions"]]
         await _patch(client, NODES, node, {"status": {"conditions": conditions}}, "status")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.embedded.agent.python.small_packages import wheel
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import domain, seated, shared_slices, uids
-from tests.embedded.witness import Document, Witness
 from tests.eventually import eventually
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts
@@ -36,16 +36,16 @@ def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path
             for number, block in enumerate(written):
                 (tmp_path / f"{number}.yaml").write_text(block)
                 await typing.types(f"understudy apply -f {tmp_path}/{number}.yaml")
-            assert typing.witness is not None
-            await _nodes_die(typing, typing.witness)
+            assert typing.monitor is not None
+            await _nodes_die(typing, typing.monitor)
 
     asyncio.run(scenario())
 
 
-async def _nodes_die(typing: Terminal, witness: Witness) -> None:
-    low = await witness.until("low runs", lambda: _up(witness, "low-priority", 2))
-    high = await witness.until("high runs", lambda: _up(witness, "high-priority", 6))
-    home, [loan] = _slices(witness, high), _slices(witness, low)
+async def _nodes_die(typing: Terminal, monitor: ClusterMonitor) -> None:
+    low = await monitor.until("low runs", lambda: _up(monitor, "low-priority", 2))
+    high = await monitor.until("high runs", lambda: _up(monitor, "high-priority", 6))
+    home, [loan] = _slices(monitor, high), _slices(monitor, low)
     await asyncio.to_thread(_all_sleep, low + high)
     assert len(home) == 3
     name = high[0]["metadata"]["name"]
@@ -53,44 +53,44 @@ async def _nodes_die(typing: Terminal, witness: Witness) -> None:
 
     # There is a spare slice: it steps in, and the less important JobSet does not notice.
     dying = high[0]["spec"]["nodeName"]
-    lost = domain(witness, high[0])
+    lost = domain(monitor, high[0])
     await typing.types(f"understudy node fail {dying}")
-    swapped = _moved(witness, away_from=lost)
-    high = await witness.until("the spare steps in", swapped)
-    [spare] = _slices(witness, high) - home
+    swapped = _moved(monitor, away_from=lost)
+    high = await monitor.until("the spare steps in", swapped)
+    [spare] = _slices(monitor, high) - home
     assert spare != loan
-    assert uids(witness.pods_of("low-priority")) == uids(low)
+    assert uids(monitor.pods_of("low-priority")) == uids(low)
 
     # There is none: the less important one makes room, whole.
-    await typing.types(f"understudy node fail {next(iter(_nodes(witness, high, spare)))}")
-    high = await witness.until("the slice of the other is taken", _moved(witness, away_from=spare))
-    assert loan in _slices(witness, high)
-    assert seated(witness, "low-priority") == []
+    await typing.types(f"understudy node fail {next(iter(_nodes(monitor, high, spare)))}")
+    high = await monitor.until("the slice of the other is taken", _moved(monitor, away_from=spare))
+    assert loan in _slices(monitor, high)
+    assert seated(monitor, "low-priority") == []
 
     # And comes back by itself.
     await typing.types(f"understudy node recover {dying}")
-    back = await witness.until("low runs again", lambda: _up(witness, "low-priority", 2))
-    assert _slices(witness, back) == {lost}
+    back = await monitor.until("low runs again", lambda: _up(monitor, "low-priority", 2))
+    assert _slices(monitor, back) == {lost}
 
 
-def _moved(witness: Witness, away_from: str) -> Callable[[], list[Document]]:
+def _moved(monitor: ClusterMonitor, away_from: str) -> Callable[[], list[Document]]:
     def seen() -> list[Document]:
-        pods = _up(witness, "high-priority", 6)
-        return pods if pods and away_from not in _slices(witness, pods) else []
+        pods = _up(monitor, "high-priority", 6)
+        return pods if pods and away_from not in _slices(monitor, pods) else []
 
     return seen
 
 
-def _slices(witness: Witness, pods: list[Document]) -> set[str]:
-    return {domain(witness, pod) for pod in pods}
+def _slices(monitor: ClusterMonitor, pods: list[Document]) -> set[str]:
+    return {domain(monitor, pod) for pod in pods}
 
 
-def _nodes(witness: Witness, pods: list[Document], slice_name: str) -> set[str]:
-    return {pod["spec"]["nodeName"] for pod in pods if domain(witness, pod) == slice_name}
+def _nodes(monitor: ClusterMonitor, pods: list[Document], slice_name: str) -> set[str]:
+    return {pod["spec"]["nodeName"] for pod in pods if domain(monitor, pod) == slice_name}
 
 
-def _up(witness: Witness, name: str, count: int) -> list[Document]:
-    pods = witness.pods_of(name)
+def _up(monitor: ClusterMonitor, name: str, count: int) -> list[Document]:
+    pods = monitor.pods_of(name)
     return pods if [pod.get("status", {}).get("phase") for pod in pods] == ["Running"] * count else []
 
 

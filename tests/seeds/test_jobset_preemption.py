@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import running, seated, uids
 from tests.embedded.manifests import job, jobset
-from tests.embedded.witness import Document, Witness
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts
 from understudy.objects.resources import NODES, PODS
@@ -52,31 +52,31 @@ def test_the_important_job_takes_an_island_and_no_island_is_ever_shared(tmp_path
     asyncio.run(scenario())
 
 
-async def _racks(typing: Terminal, count: int) -> Witness:
+async def _racks(typing: Terminal, count: int) -> ClusterMonitor:
     file = typing.home.parent / "islands.yaml"
     file.write_text(ISLANDS % (2 * count))
     await typing.types(f"understudy up --detach -f {file}")
     for priority, value in (("low", 1000), ("high", 2000)):
         await typing.types(f"understudy priority create {priority} --value {value}")
-    assert typing.witness is not None
-    return typing.witness
+    assert typing.monitor is not None
+    return typing.monitor
 
 
-async def _island_changes_hands(typing: Terminal, witness: Witness, jobs: list[Document]) -> None:
+async def _island_changes_hands(typing: Terminal, monitor: ClusterMonitor, jobs: list[Document]) -> None:
     *low, high = jobs
     for document in low:
         await typing.apply(document)
-        await witness.until("it runs", lambda name=document["metadata"]["name"]: running(witness, name, 2))  # type: ignore[misc]
-    before = {name: uids(witness.pods_of(name)) for name in ("first", "second")}
+        await monitor.until("it runs", lambda name=document["metadata"]["name"]: running(monitor, name, 2))  # type: ignore[misc]
+    before = {name: uids(monitor.pods_of(name)) for name in ("first", "second")}
     await typing.apply(high)
-    taken = {_rack(witness, pod) for pod in await witness.until("my-job runs", lambda: running(witness, "my-job", 2))}
-    gone = [name for name in before if not seated(witness, name)]
+    taken = {_rack(monitor, pod) for pod in await monitor.until("my-job runs", lambda: running(monitor, "my-job", 2))}
+    gone = [name for name in before if not seated(monitor, name)]
     assert gone, "a gang had to leave"
-    assert all(uids(witness.pods_of(name)) == before[name] for name in before if name not in gone)
+    assert all(uids(monitor.pods_of(name)) == before[name] for name in before if name not in gone)
     assert len(gone) == len(taken)
     await typing.types("understudy delete my-job")
     for name in before:
-        await witness.until(f"{name} runs again", lambda name=name: running(witness, name, 2))  # type: ignore[misc]
+        await monitor.until(f"{name} runs again", lambda name=name: running(monitor, name, 2))  # type: ignore[misc]
 
 
 def test_a_jobset_goes_whole_and_the_important_one_takes_its_islands(tmp_path: Path) -> None:
@@ -89,15 +89,15 @@ def test_a_jobset_goes_whole_and_the_important_one_takes_its_islands(tmp_path: P
 
     async def scenario() -> None:
         async with terminal(tmp_path, [shared_islands]) as typing:
-            witness = await _racks(typing, 3)
+            monitor = await _racks(typing, 3)
             await typing.apply(low)
-            await witness.until("low runs", lambda: running(witness, "low", 6))
+            await monitor.until("low runs", lambda: running(monitor, "low", 6))
             await typing.apply(high)
-            pods = await witness.until("high runs", lambda: running(witness, "high", 4))
-            assert len({_rack(witness, pod) for pod in pods}) == 2
-            assert seated(witness, "low") == []
+            pods = await monitor.until("high runs", lambda: running(monitor, "high", 4))
+            assert len({_rack(monitor, pod) for pod in pods}) == 2
+            assert seated(monitor, "low") == []
             await typing.types("understudy delete high")
-            await witness.until("low runs again", lambda: running(witness, "low", 6))
+            await monitor.until("low runs again", lambda: running(monitor, "low", 6))
 
     asyncio.run(scenario())
 
@@ -129,16 +129,16 @@ spec:
     return head + textwrap.indent(affinity, "    ") + "\n"
 
 
-def _rack(witness: Witness, pod: Document) -> str:
-    node: dict[str, Any] | None = witness.find(NODES, pod["spec"]["nodeName"])
+def _rack(monitor: ClusterMonitor, pod: Document) -> str:
+    node: dict[str, Any] | None = monitor.find(NODES, pod["spec"]["nodeName"])
     assert node is not None
     return str(node["metadata"]["labels"]["rack"])
 
 
-def shared_islands(witness: Witness) -> Iterator[str]:
+def shared_islands(monitor: ClusterMonitor) -> Iterator[str]:
     found: dict[str, set[str]] = {}
-    for pod in _alive(witness.all(PODS)):
-        found.setdefault(_rack(witness, pod), set()).add(pod["metadata"]["labels"]["job-name"])
+    for pod in _alive(monitor.all(PODS)):
+        found.setdefault(_rack(monitor, pod), set()).add(pod["metadata"]["labels"]["job-name"])
     yield from (f"{rack} is shared by {sorted(there)}" for rack, there in found.items() if len(there) > 1)
 
 

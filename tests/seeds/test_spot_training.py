@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.embedded.witness import Document, Witness
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts
 from tests.seeds.preemptions import needs, start
@@ -81,8 +81,8 @@ def test_a_tfjob_is_steered_onto_the_pool_and_has_time_to_save(field: str, tmp_p
             await _refused(typing, written)
             right = in_its_place(yaml.safe_load(written))
             name = await _created(typing, right)
-            assert typing.witness is not None
-            pods = await typing.witness.until("it runs", lambda: _running(typing.witness, 2))
+            assert typing.monitor is not None
+            pods = await typing.monitor.until("it runs", lambda: _running(typing.monitor, 2))
             assert {_role(pod): pod["spec"]["nodeName"].partition("-")[0] for pod in pods} == {
                 "ps": "system",
                 "worker": "spot",
@@ -118,11 +118,11 @@ async def _evicted(typing: Terminal, name: str, worker: Document) -> None:
     await typing.types(f"understudy node drain {node}")
 
     def moved() -> list[Document]:
-        pods = _running(typing.witness, 2)
+        pods = _running(typing.monitor, 2)
         return [pod for pod in pods if _role(pod) == "worker" and pod["metadata"]["uid"] != uid]
 
-    assert typing.witness is not None
-    [again] = await typing.witness.until("it runs elsewhere", moved)
+    assert typing.monitor is not None
+    [again] = await typing.monitor.until("it runs elsewhere", moved)
     assert again["spec"]["nodeName"] != node
     assert again["spec"]["nodeName"].startswith("spot-")
     assert again["spec"]["terminationGracePeriodSeconds"] == 25
@@ -133,8 +133,8 @@ async def _evicted(typing: Terminal, name: str, worker: Document) -> None:
     assert re.search(rf"{again['spec']['nodeName']} +spot$", shown, re.MULTILINE)
 
 
-def _running(witness: Witness | None, count: int) -> list[Document]:
-    pods = witness.all(PODS) if witness else []
+def _running(monitor: ClusterMonitor | None, count: int) -> list[Document]:
+    pods = monitor.all(PODS) if monitor else []
     up = [pod for pod in pods if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]]
     return up if len(up) == count else []
 
@@ -152,8 +152,8 @@ def test_the_best_practice_of_the_document_holds_for_a_lone_pod(tmp_path: Path) 
         async with terminal(tmp_path) as typing:
             await start(typing, "azure-spot")
             await typing.apply(pod)
-            assert typing.witness is not None
-            [up] = await typing.witness.until("it runs", lambda: _running(typing.witness, 1))
+            assert typing.monitor is not None
+            [up] = await typing.monitor.until("it runs", lambda: _running(typing.monitor, 1))
             assert up["spec"]["nodeName"].startswith("spot-")
             assert up["spec"]["terminationGracePeriodSeconds"] == 25
 

@@ -4,10 +4,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, Setup, node, play
-from tests.embedded.witness import Document, Witness
 from understudy.kinds.annotations import NOTICE, PREFIX, format_notice
 from understudy.model.nodes import Notice
 from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, NODES
@@ -55,20 +55,20 @@ def test_a_preempted_job_says_when_it_saved_and_goes_on(tmp_path: Path) -> None:
     go = tmp_path / "go"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(counting(tmp_path, go))
-        await witness.until("it runs", lambda: running(witness, "counts"))
-        await witness.until("it has saved and said so", lambda: checkpoint_at(cluster))
+        await monitor.until("it runs", lambda: running(monitor, "counts"))
+        await monitor.until("it has saved and said so", lambda: checkpoint_at(cluster))
         await cluster.create(job("hero", "high", gpus=1))
-        await witness.until("the hero runs", lambda: running(witness, "hero"))
+        await monitor.until("the hero runs", lambda: running(monitor, "hero"))
         assert (tmp_path / "told").read_text() == "SIGUSR1 17.0"
         await cluster.delete(JOBS, "hero", propagation="Background")
         go.touch()
-        await witness.until("it is done", lambda: condition(witness.find(JOB_SETS, "counts"), "Completed"))
+        await monitor.until("it is done", lambda: condition(monitor.find(JOB_SETS, "counts"), "Completed"))
         first, second = map(int, (tmp_path / "begins").read_text().split())
         assert first == 0 < second
-        assert (witness.find(JOB_SETS, "counts") or {})["status"].get("restarts", 0) == 0
+        assert (monitor.find(JOB_SETS, "counts") or {})["status"].get("restarts", 0) == 0
 
     play(tmp_path, [node("one", gpu="1")], scenario)
 
@@ -88,43 +88,43 @@ def test_a_job_whose_machine_will_go_saves_when_it_is_asked_and_moves_before_the
     go = tmp_path / "go"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1)
         document = counting(tmp_path, go)
         template = document["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
         template["spec"]["containers"][0]["command"][2] = SPARING
         await cluster.create(document)
-        await witness.until("it runs", lambda: running(witness, "counts"))
-        before = await witness.until("it has saved and said so", lambda: checkpoint_at(cluster))
-        [home] = [pod["spec"]["nodeName"] for pod in witness.pods_of("counts")]
+        await monitor.until("it runs", lambda: running(monitor, "counts"))
+        before = await monitor.until("it has saved and said so", lambda: checkpoint_at(cluster))
+        [home] = [pod["spec"]["nodeName"] for pod in monitor.pods_of("counts")]
         now = time.time()
         notice = format_notice(Notice(now + 300.0, "azure", "Preempt", now))
         await cluster.patch(NODES, home, {"metadata": {"annotations": {NOTICE: notice}}})
-        await witness.until("it was asked, and saved", lambda: checkpoint_at(cluster) != before)
-        await witness.until("it has moved", lambda: moved(witness, home))
+        await monitor.until("it was asked, and saved", lambda: checkpoint_at(cluster) != before)
+        await monitor.until("it has moved", lambda: moved(monitor, home))
         assert (tmp_path / "asked").exists()
-        assert witness.told("CheckpointRequested", "JobSet", "counts")
-        incident = await witness.until("the notice was beaten", lambda: beaten(witness))
+        assert monitor.told("CheckpointRequested", "JobSet", "counts")
+        incident = await monitor.until("the notice was beaten", lambda: beaten(monitor))
         assert incident["spec"]["cause"] == f"node {home} leaving: notice (azure Preempt)"
         go.touch()
-        await witness.until("it is done", lambda: condition(witness.find(JOB_SETS, "counts"), "Completed"))
+        await monitor.until("it is done", lambda: condition(monitor.find(JOB_SETS, "counts"), "Completed"))
         first, second = map(int, (tmp_path / "begins").read_text().split())
         assert first == 0 < second
 
     play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scenario, Setup(looks=(INCIDENTS,)))
 
 
-def moved(witness: Witness, home: str) -> bool:
-    pods = witness.pods_of("counts")
-    return bool(running(witness, "counts")) and all(pod["spec"].get("nodeName") != home for pod in pods)
+def moved(monitor: ClusterMonitor, home: str) -> bool:
+    pods = monitor.pods_of("counts")
+    return bool(running(monitor, "counts")) and all(pod["spec"].get("nodeName") != home for pod in pods)
 
 
-def beaten(witness: Witness) -> Document | None:
-    found = [one for one in witness.all(INCIDENTS) if one["status"].get("beaten")]
+def beaten(monitor: ClusterMonitor) -> Document | None:
+    found = [one for one in monitor.all(INCIDENTS) if one["status"].get("beaten")]
     return found[0] if found else None
 
 
 def checkpoint_at(cluster: RealCluster) -> str:
-    document = cluster.witness.find(JOB_SETS, "counts") or {}
+    document = cluster.monitor.find(JOB_SETS, "counts") or {}
     annotations: dict[str, str] = document.get("metadata", {}).get("annotations", {})
     return annotations.get(f"{PREFIX}last-checkpoint", "")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedded.cluster_monitor import PATIENCE
 from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import PATIENCE
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.main import main
 from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SERVICES
@@ -77,7 +77,7 @@ def test_an_important_pytorchjob_takes_the_place_of_a_larger_one(tmp_path: Path,
     medium, critical = "pytorch-priority-medium", "pytorch-priority-critical"
 
     async def scenario(cluster: RealCluster) -> None:
-        see = cluster.witness
+        see = cluster.monitor
         await printed(cluster, f"apply -f {tmp_path / 'classes.yaml'}")
         out = await printed(
             cluster,
@@ -105,7 +105,7 @@ def test_mpijobs_as_arena_submits_them(shared: SharedClusters, tmp_path: Path) -
     (tmp_path / "classes.yaml").write_text(CLASSES)
 
     async def scenario(cluster: RealCluster) -> None:
-        see = cluster.witness
+        see = cluster.monitor
         await printed(cluster, f"apply -f {tmp_path / 'classes.yaml'}")
         flags = "--gpus=1 --workers=1 --image=registry.aliyuncs.com/tensorflow-samples/horovod:0.13.11"
         medium = f"submit mpi --name=medium --priority=medium {flags} --on-preemption=fail"
@@ -124,7 +124,7 @@ def test_files_of_this_machine_reach_the_job_and_go_with_it(shared: SharedCluste
     (tmp_path / "app.conf").write_text("learning rate: 3\n")
 
     async def scenario(cluster: RealCluster) -> None:
-        see = cluster.witness
+        see = cluster.monitor
         flags = f"--name=j --config-file={tmp_path / 'app.conf'}:/etc/app/app.conf --share-memory=64Mi --tensorboard"
         line = "cat /etc/app/app.conf; echo > /dev/shm/understudy-test; pwd; sleep 600"
         await printed(cluster, f"submit job {flags}", line)
@@ -136,7 +136,7 @@ def test_files_of_this_machine_reach_the_job_and_go_with_it(shared: SharedCluste
         await see.until("all is gone", lambda: not left(cluster))
 
     def left(cluster: RealCluster) -> list[str]:
-        found = [one for kind in (PODS, CONFIG_MAPS, SERVICES) for one in cluster.witness.all(kind)]
+        found = [one for kind in (PODS, CONFIG_MAPS, SERVICES) for one in cluster.monitor.all(kind)]
         return [one["metadata"]["name"] for one in found if one["metadata"]["name"].startswith("j-")]
 
     shared.play([node("a")], scenario)

@@ -62,7 +62,7 @@ def test_a_job_is_followed_to_its_good_or_bad_end(shared: SharedClusters, capsys
 
         await cluster.create(job("waits", gpus=1))
         following = asyncio.create_task(followed(cluster, JOBS, "waits"))
-        await cluster.witness.until("why", lambda: cluster.witness.told("FailedScheduling", "Pod", "waits"))
+        await cluster.monitor.until("why", lambda: cluster.monitor.told("FailedScheduling", "Pod", "waits"))
         said = ""
         async with asyncio.timeout(PATIENCE):
             while not re.search(r" waits PENDING(: needs 1 pod with 1 nvidia.com/gpu.*)?\n", said):

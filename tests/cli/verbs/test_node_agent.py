@@ -88,7 +88,7 @@ def test_it_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
             unknown = await started(cluster, "node-agent", "--node", "c", *flags)
 
             def notice() -> str:
-                found = cluster.witness.find(NODES, "a") or {}
+                found = cluster.monitor.find(NODES, "a") or {}
                 return str(found.get("metadata", {}).get("annotations", {}).get("understudy.dev/notice", ""))
 
             await eventually_async(lambda: metadata.count(AZURE_EVENTS) >= 1)

@@ -79,8 +79,8 @@ def test_a_cluster_that_runs_is_read_and_not_touched(tmp_path: Path) -> None:
 
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("one", pods=2, gpus=4), job("big", gpus=8))
-        await cluster.witness.until("one runs", lambda: _running(cluster, "one") == 2)
-        await cluster.witness.until("big was told why", lambda: _told(cluster, "big"))
+        await cluster.monitor.until("one runs", lambda: _running(cluster, "one") == 2)
+        await cluster.monitor.until("big was told why", lambda: _told(cluster, "big"))
         assert await _leaves_no_trace(cluster, "plan", "--from-cluster", "-f", more, "--what-if", "fail-node=a")
         said = await typed(cluster, "plan", "--from-cluster", "-o", "json")
         assert said.code == 0, said
@@ -108,11 +108,11 @@ async def _leaves_no_trace(cluster: RealCluster, *arguments: str) -> bool:
 
 
 def _running(cluster: RealCluster, name: str) -> int:
-    return sum(pod.get("status", {}).get("phase") == "Running" for pod in cluster.witness.pods_of(name))
+    return sum(pod.get("status", {}).get("phase") == "Running" for pod in cluster.monitor.pods_of(name))
 
 
 def _told(cluster: RealCluster, name: str) -> bool:
-    return any(pod.get("status", {}).get("conditions") for pod in cluster.witness.pods_of(name))
+    return any(pod.get("status", {}).get("conditions") for pod in cluster.monitor.pods_of(name))
 
 
 async def _versions(cluster: RealCluster) -> dict[str, Any]:

@@ -225,8 +225,8 @@ def test_the_next_agent_also_kills_processes_that_were_stopped(tmp_path: Path) -
         await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "freeze"))
         await world.stop_agent()
         await world.start_agent()
-        await world.run_pod("witness", "exit 0", nodeName="node-1")
-        await world.phase("witness", "Succeeded")
+        await world.run_pod("monitor", "exit 0", nodeName="node-1")
+        await world.phase("monitor", "Succeeded")
         await eventually_async(lambda: standing_still(process))
         await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         assert linux.start_ticks(process) is None

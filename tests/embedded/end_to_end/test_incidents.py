@@ -6,26 +6,26 @@ import signal
 from pathlib import Path
 
 from tests.cli.commands import refuses, shows
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, Setup, node, play
-from tests.embedded.witness import Document, Witness
 from understudy.embedded.clusters.process_lock import CONTROL
 from understudy.objects.resources import INCIDENTS, NODES
 
 STEPS = ("failedAt", "detectedAt", "decidedAt", "victimsOutAt", "seatedAt", "runningAt")
 
 
-def running(witness: Witness, name: str, count: int) -> list[Document]:
-    up = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
+def running(monitor: ClusterMonitor, name: str, count: int) -> list[Document]:
+    up = [one for one in monitor.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
     return up if len(up) == count else []
 
 
-def nodes_of(witness: Witness, name: str) -> set[str]:
-    return {one["spec"]["nodeName"] for one in running(witness, name, 2)}
+def nodes_of(monitor: ClusterMonitor, name: str) -> set[str]:
+    return {one["spec"]["nodeName"] for one in running(monitor, name, 2)}
 
 
-def incident(witness: Witness, outcome: str, node: str) -> Document | None:
-    found = [one for one in witness.all(INCIDENTS) if one["spec"]["nodes"] == [node]]
+def incident(monitor: ClusterMonitor, outcome: str, node: str) -> Document | None:
+    found = [one for one in monitor.all(INCIDENTS) if one["spec"]["nodes"] == [node]]
     return next((one for one in found if one["status"]["outcome"] == outcome), None)
 
 
@@ -38,22 +38,22 @@ def test_a_swap_and_one_in_whose_middle_the_scheduler_is_killed(tmp_path: Path) 
     gate = tmp_path / "the victim may go"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(high=1000, low=1)
         assert await shows(cluster, "incidents") == ["No incidents in namespace default."]
         await cluster.create(job("train", "high", pods=2, gpus=8))
-        await witness.until("it runs", lambda: nodes_of(witness, "train") == {"one", "two"})
+        await monitor.until("it runs", lambda: nodes_of(monitor, "train") == {"one", "two"})
         assert await shows(cluster, "incidents", "train") == ["No incidents of job train in namespace default."]
 
         await cluster.fail("one")
-        swapped = await witness.until("a record of the swap", lambda: incident(witness, "swapped", "one"))
-        await witness.until("its new seat", lambda: nodes_of(witness, "train") == {"two", "spare"})
+        swapped = await monitor.until("a record of the swap", lambda: incident(monitor, "swapped", "one"))
+        await monitor.until("its new seat", lambda: nodes_of(monitor, "train") == {"two", "spare"})
         assert swapped["status"]["moves"][0]["source"] == "spare"
         assert steps(swapped) == sorted(steps(swapped))
         assert len(steps(swapped)) == len(STEPS) - 1  # no victim had to leave
-        await witness.until("the end of the story", lambda: witness.told("Recovered", "Job", "train"))
-        assert witness.told("NodeLost", "Job", "train") == [swapped["spec"]["cause"]]
-        await witness.until("what the node remembers", lambda: failures(witness, "one"))
+        await monitor.until("the end of the story", lambda: monitor.told("Recovered", "Job", "train"))
+        assert monitor.told("NodeLost", "Job", "train") == [swapped["spec"]["cause"]]
+        await monitor.until("what the node remembers", lambda: failures(monitor, "one"))
 
         await cluster.recover("one")
         deaf = job(
@@ -61,18 +61,18 @@ def test_a_swap_and_one_in_whose_middle_the_scheduler_is_killed(tmp_path: Path) 
         )
         deaf["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 80
         await cluster.create(deaf)
-        await witness.until("the victim runs", lambda: running(witness, "victim", 1))
+        await monitor.until("the victim runs", lambda: running(monitor, "victim", 1))
         await cluster.fail("two")
-        await witness.until("a victim that has to go", lambda: has_victims(incident(witness, "open", "two")))
+        await monitor.until("a victim that has to go", lambda: has_victims(incident(monitor, "open", "two")))
         os.kill(cluster.process(CONTROL), signal.SIGKILL)
         gate.touch()
-        healed = await witness.until("the end of the incident", lambda: incident(witness, "swapped", "two"))
-        await witness.until("its new seat", lambda: nodes_of(witness, "train") == {"one", "spare"})
+        healed = await monitor.until("the end of the incident", lambda: incident(monitor, "swapped", "two"))
+        await monitor.until("its new seat", lambda: nodes_of(monitor, "train") == {"one", "spare"})
         assert healed["status"]["victims"] == ["Job/default/victim"]
         assert steps(healed) == sorted(steps(healed))
         assert len(steps(healed)) == len(STEPS)
-        assert len(witness.all(INCIDENTS)) == 2
-        await witness.until("what the other node remembers", lambda: len(failures(witness, "two")) == 1)
+        assert len(monitor.all(INCIDENTS)) == 2
+        await monitor.until("what the other node remembers", lambda: len(failures(monitor, "two")) == 1)
         await as_people_see_it(cluster)
 
     spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
@@ -84,8 +84,8 @@ def has_victims(kept: Document | None) -> bool:
     return kept is not None and bool(kept["status"]["victims"])
 
 
-def failures(witness: Witness, name: str) -> list[str]:
-    notes = (witness.find(NODES, name) or {})["metadata"].get("annotations", {})
+def failures(monitor: ClusterMonitor, name: str) -> list[str]:
+    notes = (monitor.find(NODES, name) or {})["metadata"].get("annotations", {})
     return [text for text in notes.get("understudy.dev/failed-at", "").split(",") if text]
 
 

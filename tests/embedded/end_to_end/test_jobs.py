@@ -10,25 +10,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.manifests import budget, headless_service, job, jobset, lone_pod
 from tests.embedded.real_cluster import RealCluster, Setup, example_nodes, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document, Witness
 from understudy.objects.resources import BUDGETS, JOB_SETS, JOBS, NODES, PODS
 from understudy.ports import Refused
 
 POOL = "cloud.google.com/gke-nodepool"
 
 
-def running(witness: Witness, name: str, count: int = 1) -> list[Document]:
+def running(monitor: ClusterMonitor, name: str, count: int = 1) -> list[Document]:
     """The pods of a job, if so many of them run and no others are on their way in."""
-    pods = witness.pods_of(name)
+    pods = monitor.pods_of(name)
     up = [one for one in pods if one.get("status", {}).get("phase") == "Running"]
     return up if len(up) == len(pods) == count else []
 
 
-def seated(witness: Witness, name: str) -> list[Document]:
-    return [one for one in witness.pods_of(name) if one["spec"].get("nodeName")]
+def seated(monitor: ClusterMonitor, name: str) -> list[Document]:
+    return [one for one in monitor.pods_of(name) if one["spec"].get("nodeName")]
 
 
 def condition(document: Document | None, kind: str) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def condition(document: Document | None, kind: str) -> dict[str, Any]:
     return next((one for one in found if one["type"] == kind and one["status"] == "True"), {})
 
 
-def is_complete(witness: Witness, name: str) -> bool:
-    return bool(condition(witness.find(JOBS, name), "Complete"))
+def is_complete(monitor: ClusterMonitor, name: str) -> bool:
+    return bool(condition(monitor.find(JOBS, name), "Complete"))
 
 
 def uids(pods: list[Document]) -> set[str]:
@@ -55,59 +55,59 @@ def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on
     goes_on = f"until test -e {enough}; do sleep 0.05; done"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
         await cluster.create(job("medium", "medium", gpus=1, program=trains))
-        [victim] = await witness.until("medium runs", lambda: running(witness, "medium"))
+        [victim] = await monitor.until("medium runs", lambda: running(monitor, "medium"))
         await cluster.create(job("critical", "critical", gpus=1, program=goes_on))
-        [taker] = await witness.until("critical runs", lambda: running(witness, "critical"))
+        [taker] = await monitor.until("critical runs", lambda: running(monitor, "critical"))
         assert saved.exists()  # it was given the time
         name, node = taker["metadata"]["name"], taker["spec"]["nodeName"]
         assert node == victim["spec"]["nodeName"] == "192.168.0.23"
-        [words] = await witness.until("why", lambda: witness.told("Preempted", "Pod", victim["metadata"]["name"]))
+        [words] = await monitor.until("why", lambda: monitor.told("Preempted", "Pod", victim["metadata"]["name"]))
         assert words.startswith(f"Preempted by default/{name} on node {node}")
-        stopping = await witness.until("it ends", lambda: witness.told("Killing", "Pod", victim["metadata"]["name"]))
+        stopping = await monitor.until("it ends", lambda: monitor.told("Killing", "Pod", victim["metadata"]["name"]))
         assert stopping == ["Stopping container main"]
-        assert witness.pods_of("medium") == []
+        assert monitor.pods_of("medium") == []
         enough.touch()
-        await witness.until("medium is done", lambda: is_complete(witness, "medium"))
-        status = (witness.find(JOBS, "medium") or {})["status"]
+        await monitor.until("medium is done", lambda: is_complete(monitor, "medium"))
+        status = (monitor.find(JOBS, "medium") or {})["status"]
         assert (status["succeeded"], status.get("failed", 0)) == (1, 0)
-        await witness.until("it is told", lambda: witness.told("Resumed", "Job", "medium"))
+        await monitor.until("it is told", lambda: monitor.told("Resumed", "Job", "medium"))
 
     shared.play(example_nodes("one-gpu"), scenario)
 
 
 def test_a_victim_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("brief", "low", gpus=1, on_preemption="fail"))
-        await witness.until("brief runs", lambda: running(witness, "brief"))
+        await monitor.until("brief runs", lambda: running(monitor, "brief"))
         await cluster.create(job("hero", "high", gpus=1))
-        await witness.until("hero runs", lambda: running(witness, "hero"))
-        failed = await witness.until("brief failed", lambda: condition(witness.find(JOBS, "brief"), "Failed"))
+        await monitor.until("hero runs", lambda: running(monitor, "hero"))
+        failed = await monitor.until("brief failed", lambda: condition(monitor.find(JOBS, "brief"), "Failed"))
         assert failed["reason"] == "Preempted"
         assert "Job/default/hero" in failed["message"]
         await cluster.delete(JOBS, "hero", propagation="Background")
-        await witness.until("hero is gone", lambda: not witness.all(PODS))
-        assert witness.pods_of("brief") == []
+        await monitor.until("hero is gone", lambda: not monitor.all(PODS))
+        assert monitor.pods_of("brief") == []
 
     shared.play([node("one", gpu="1")], scenario)
 
 
-def domain(witness: Witness, pod: Document) -> str:
-    found = witness.find(NODES, pod["spec"]["nodeName"])
+def domain(monitor: ClusterMonitor, pod: Document) -> str:
+    found = monitor.find(NODES, pod["spec"]["nodeName"])
     assert found is not None
     return str(found["metadata"]["labels"][POOL])
 
 
-def shared_slices(witness: Witness) -> Iterator[str]:
+def shared_slices(monitor: ClusterMonitor) -> Iterator[str]:
     """Slices on which pods of two priorities have seats, be it on their way out."""
     found: dict[str, set[str]] = {}
-    for one in witness.all(PODS):
+    for one in monitor.all(PODS):
         if one["spec"].get("nodeName") and one.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
-            found.setdefault(domain(witness, one), set()).add(one["spec"]["priorityClassName"])
+            found.setdefault(domain(monitor, one), set()).add(one["spec"]["priorityClassName"])
     yield from (f"{name} is shared by {sorted(there)}" for name, there in found.items() if len(there) > 1)
 
 
@@ -121,28 +121,28 @@ def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(shared: SharedCl
         return alike if kind == "Job" else [jobset(name, slices, alike[0])]
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
-        witness.more_rules.append(lambda: shared_slices(witness))
+        monitor = cluster.monitor
+        monitor.more_rules.append(lambda: shared_slices(monitor))
         await cluster.priorities(low=1_000_000, high=2_000_000)
 
         def of(priority: str) -> list[Document]:
-            return [one for one in witness.all(PODS) if one["spec"]["priorityClassName"] == priority]
+            return [one for one in monitor.all(PODS) if one["spec"]["priorityClassName"] == priority]
 
         def up(priority: str, count: int) -> list[Document]:
             pods = of(priority)
             return pods if [one.get("status", {}).get("phase") for one in pods] == ["Running"] * count else []
 
         await cluster.create(*wanted("low", 5))
-        await witness.until("low runs", lambda: up("low", 10))
+        await monitor.until("low runs", lambda: up("low", 10))
         await cluster.create(*wanted("high", 3))
-        high = await witness.until("high runs", lambda: up("high", 6))
+        high = await monitor.until("high runs", lambda: up("high", 6))
         left = {"Job": 4, "JobSet": 0}[kind]  # Jobs go one by one, a JobSet goes whole
         assert len([one for one in of("low") if one["spec"].get("nodeName")]) == left
-        assert len({domain(witness, one) for one in high}) == 3
+        assert len({domain(monitor, one) for one in high}) == 3
         for document in wanted("high", 3):
             resource = {"Job": JOBS, "JobSet": JOB_SETS}[kind]
             await cluster.delete(resource, document["metadata"]["name"], propagation="Background")
-        await witness.until("low runs again", lambda: up("low", 10))
+        await monitor.until("low runs again", lambda: up("low", 10))
 
     shared.play(example_nodes("slices"), scenario)
 
@@ -150,39 +150,39 @@ def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(shared: SharedCl
 def test_a_gang_is_seated_in_one_stroke(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("wide", pods=20))
-        await cluster.witness.until("one has a seat", lambda: seated(cluster.witness, "wide"))
+        await cluster.monitor.until("one has a seat", lambda: seated(cluster.monitor, "wide"))
         answer = await cluster.client.request("GET", PODS.path("default"))
         pods = msgspec.json.decode(answer)["items"]
         assert len(pods) == 20
         assert all(one["spec"].get("nodeName") for one in pods)
-        await cluster.witness.until("all run", lambda: running(cluster.witness, "wide", 20))
+        await cluster.monitor.until("all run", lambda: running(cluster.monitor, "wide", 20))
 
     shared.play([node("one"), node("two")], scenario)
 
 
 def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(same=5)
         await cluster.create(job("first", "same", gpus=1))
-        first = await witness.until("first runs", lambda: running(witness, "first"))
+        first = await monitor.until("first runs", lambda: running(monitor, "first"))
         await cluster.create(job("second", "same", gpus=1))
 
         def refusal() -> Document | None:
-            conditions = [c for one in witness.pods_of("second") for c in one.get("status", {}).get("conditions", ())]
+            conditions = [c for one in monitor.pods_of("second") for c in one.get("status", {}).get("conditions", ())]
             return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), None)
 
-        told = await witness.until("second is told why", refusal)
+        told = await monitor.until("second is told why", refusal)
         assert told["reason"] == "Unschedulable"
         assert told["message"] == (
             "needs 1 pod with 1 nvidia.com/gpu; room for 0 of 1 pods; one has 0 of 1 nvidia.com/gpu free; "
             "held by Job/default/first, 1 seat: it has the same priority (5)"
         )
-        [words] = await witness.until("an event", lambda: witness.told("FailedScheduling", "Pod", "second"))
+        [words] = await monitor.until("an event", lambda: monitor.told("FailedScheduling", "Pod", "second"))
         assert words == told["message"]
-        assert uids(running(witness, "first")) == uids(first)
+        assert uids(running(monitor, "first")) == uids(first)
         await cluster.delete(JOBS, "first", propagation="Background")
-        await witness.until("second runs", lambda: running(witness, "second"))
+        await monitor.until("second runs", lambda: running(monitor, "second"))
         assert not refusal()
 
     shared.play([node("one", gpu="1")], scenario)
@@ -190,19 +190,19 @@ def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -
 
 def test_an_elastic_job_gives_up_its_surplus_and_grows_back(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("elastic", "low", pods=3, gpus=1, min_members="1"))
-        before = await witness.until("all three run", lambda: running(witness, "elastic", 3))
+        before = await monitor.until("all three run", lambda: running(monitor, "elastic", 3))
         await cluster.create(job("hero", "high", pods=2, gpus=1))
-        await witness.until("hero runs", lambda: running(witness, "hero", 2))
-        [left] = seated(witness, "elastic")
+        await monitor.until("hero runs", lambda: running(monitor, "hero", 2))
+        [left] = seated(monitor, "elastic")
         assert uids([left]) < uids(before)  # it goes on where it is
-        await witness.until("the others wait", lambda: len(witness.pods_of("elastic")) == 3)
+        await monitor.until("the others wait", lambda: len(monitor.pods_of("elastic")) == 3)
         await cluster.delete(JOBS, "hero", propagation="Background")
-        after = await witness.until("all three run again", lambda: running(witness, "elastic", 3))
+        after = await monitor.until("all three run again", lambda: running(monitor, "elastic", 3))
         assert uids([left]) < uids(after)
-        status = (witness.find(JOBS, "elastic") or {})["status"]
+        status = (monitor.find(JOBS, "elastic") or {})["status"]
         assert status.get("failed", 0) == status.get("succeeded", 0) == 0
 
     shared.play([node(name, gpu="1") for name in ("one", "two", "three")], scenario)
@@ -210,39 +210,39 @@ def test_an_elastic_job_gives_up_its_surplus_and_grows_back(shared: SharedCluste
 
 def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(budget("kept", "kept", 1), job("kept", "low", gpus=1), job("open", "low", gpus=1))
-        await witness.until("both run", lambda: running(witness, "kept") and running(witness, "open"))
-        await witness.until("it is counted", lambda: allowed(witness, "kept") == 0)
+        await monitor.until("both run", lambda: running(monitor, "kept") and running(monitor, "open"))
+        await monitor.until("it is counted", lambda: allowed(monitor, "kept") == 0)
         await cluster.create(job("hero", "high", gpus=1))
-        await witness.until("hero runs", lambda: running(witness, "hero"))
-        assert running(witness, "kept")
-        assert not seated(witness, "open")
+        await monitor.until("hero runs", lambda: running(monitor, "hero"))
+        assert running(monitor, "kept")
+        assert not seated(monitor, "open")
         await cluster.create(job("second-hero", "high", gpus=1))
-        await witness.until("the second hero runs", lambda: running(witness, "second-hero"))
-        assert not seated(witness, "kept")
+        await monitor.until("the second hero runs", lambda: running(monitor, "second-hero"))
+        assert not seated(monitor, "kept")
 
     shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
-def allowed(witness: Witness, name: str) -> int | None:
-    found = (witness.find(BUDGETS, name) or {}).get("status", {})
+def allowed(monitor: ClusterMonitor, name: str) -> int | None:
+    found = (monitor.find(BUDGETS, name) or {}).get("status", {})
     return found.get("disruptionsAllowed") if found.get("expectedPods") else None
 
 
 def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, patient={"value": 9, "preemptionPolicy": "Never"})
         await cluster.create(job("low", "low", gpus=1))
-        before = await witness.until("low runs", lambda: running(witness, "low"))
+        before = await monitor.until("low runs", lambda: running(monitor, "low"))
         await cluster.create(job("patient", "patient", gpus=1))
-        [words] = await witness.until("why", lambda: witness.told("FailedScheduling", "Pod", "patient"))
+        [words] = await monitor.until("why", lambda: monitor.told("FailedScheduling", "Pod", "patient"))
         assert "held by Job/default/low, 1 seat: it is less important, but this gang may not preempt" in words
-        assert running(witness, "low") == before
+        assert running(monitor, "low") == before
         await cluster.delete(JOBS, "low", propagation="Background")
-        await witness.until("patient runs", lambda: running(witness, "patient"))
+        await monitor.until("patient runs", lambda: running(monitor, "patient"))
 
     shared.play([node("one", gpu="1")], scenario)
 
@@ -252,33 +252,33 @@ def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None
 
 def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         with pytest.raises(Refused, match="no PriorityClass with name nosuch was found") as refused:
             await cluster.create(lone_pod("lonely", "nosuch"))
         assert refused.value.code == 403
         await cluster.create(job("lost", "nosuch"))
-        words, *_ = await witness.until("lost is told", lambda: witness.told("FailedCreate", "Job", "lost"))
+        words, *_ = await monitor.until("lost is told", lambda: monitor.told("FailedCreate", "Job", "lost"))
         assert "no PriorityClass with name nosuch was found" in words
         await cluster.create(job("other"))
-        await witness.until("other runs", lambda: running(witness, "other"))
+        await monitor.until("other runs", lambda: running(monitor, "other"))
         await cluster.priorities(nosuch=1)
-        await witness.until("lost runs after all", lambda: running(witness, "lost"))
+        await monitor.until("lost runs after all", lambda: running(monitor, "lost"))
 
     play(tmp_path, [node("one")], scenario, Setup(expected=("no PriorityClass with name nosuch",)))
 
 
 def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job("odd", pods=2, min_members="a few"))
-        [words] = await witness.until("odd is told", lambda: witness.told("InvalidObject", "Job", "odd"))
+        [words] = await monitor.until("odd is told", lambda: monitor.told("InvalidObject", "Job", "odd"))
         assert "understudy.dev/min-members" in words
         assert "'a few' is not a number of members" in words
         await cluster.create(job("other"))
-        await witness.until("other runs", lambda: running(witness, "other"))
-        assert not seated(witness, "odd")
+        await monitor.until("other runs", lambda: running(monitor, "other"))
+        assert not seated(monitor, "odd")
         await cluster.patch(JOBS, "odd", {"metadata": {"annotations": {"understudy.dev/min-members": "1"}}})
-        await witness.until("odd runs once it is mended", lambda: running(witness, "odd", 2))
+        await monitor.until("odd runs once it is mended", lambda: running(monitor, "odd", 2))
 
     shared.play([node("one")], scenario)
 
@@ -296,10 +296,10 @@ def test_no_two_pods_see_the_same_accelerator(shared: SharedClusters) -> None:
     shows = "echo $CUDA_VISIBLE_DEVICES; sleep 1000000 & trap 'kill $!; exit 1' TERM; wait"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
 
         async def devices(name: str, pods: int) -> list[str]:
-            up = await witness.until(f"{name} runs", lambda: running(witness, name, pods))
+            up = await monitor.until(f"{name} runs", lambda: running(monitor, name, pods))
             return [(await log_of(cluster, one)).strip() for one in up]
 
         await cluster.priorities(low=1, high=2)
@@ -346,7 +346,7 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
     listening = {name: tmp_path / f"{name} listens" for name in ("red", "blue")}
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         for name, file in listening.items():
             talks = job(name, pods=2)
             spec = talks["spec"]["template"]["spec"]
@@ -356,8 +356,8 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
             spec["containers"][0]["command"] = [sys.executable, "-c", MEETING, *arguments]
             await cluster.create(headless_service(f"{name}-pods", name), talks)
         for name in listening:
-            await witness.until(f"{name} is done", partial(is_complete, witness, name))
-            heard = [await log_of(cluster, one) for one in witness.pods_of(name)]
+            await monitor.until(f"{name} is done", partial(is_complete, monitor, name))
+            heard = [await log_of(cluster, one) for one in monitor.pods_of(name)]
             assert heard == [f"heard hello from {name}-1\n", f"heard hello from {name}-0\n"]
 
     shared.play([node("one")], scenario)
@@ -369,9 +369,9 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
 @pytest.mark.parametrize("how", ["its power is cut", "it is deleted"])
 def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path, how: str) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job("train", pods=3, gpus=8))
-        before = await witness.until("it runs", lambda: running(witness, "train", 3))
+        before = await monitor.until("it runs", lambda: running(monitor, "train", 3))
         assert "spare" not in {one["spec"]["nodeName"] for one in before}
         lost = before[1]
         if how == "it is deleted":
@@ -380,14 +380,14 @@ def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path,
             await cluster.fail(lost["spec"]["nodeName"])
 
         def whole_again() -> list[Document]:
-            pods = running(witness, "train", 3)
+            pods = running(monitor, "train", 3)
             return pods if any(one["spec"]["nodeName"] == "spare" for one in pods) else []
 
-        after = await witness.until("it runs again", whole_again)
+        after = await monitor.until("it runs again", whole_again)
         assert uids(before) - uids(after) == uids([lost])
-        [words] = await witness.until("it is told", lambda: witness.told("HotSwapped", "Job", "train"))
+        [words] = await monitor.until("it is told", lambda: monitor.told("HotSwapped", "Job", "train"))
         assert f"{lost['spec']['nodeName']} -> spare (spare)" in words
-        status = (witness.find(JOBS, "train") or {})["status"]
+        status = (monitor.find(JOBS, "train") or {})["status"]
         assert status.get("failed", 0) == 0
 
     spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
@@ -400,25 +400,25 @@ def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_come
     deaf["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("hero", "high", gpus=8))
-        [hero] = await witness.until("hero runs", lambda: running(witness, "hero"))
+        [hero] = await monitor.until("hero runs", lambda: running(monitor, "hero"))
         await cluster.create(deaf)
-        [victim] = await witness.until("deaf runs", lambda: running(witness, "deaf"))
+        [victim] = await monitor.until("deaf runs", lambda: running(monitor, "deaf"))
         there = hero["spec"]["nodeName"]
         await cluster.fail(there)
 
         def moved() -> list[Document]:
-            return [one for one in running(witness, "hero") if one["spec"]["nodeName"] != there]
+            return [one for one in running(monitor, "hero") if one["spec"]["nodeName"] != there]
 
-        [hero] = await witness.until("hero has the seat", moved)
+        [hero] = await monitor.until("hero has the seat", moved)
         assert hero["spec"]["nodeName"] == victim["spec"]["nodeName"]
-        assert uids([victim]).isdisjoint(uids(witness.all(PODS)))
+        assert uids([victim]).isdisjoint(uids(monitor.all(PODS)))
         await cluster.recover(there)
-        [back] = await witness.until("deaf is back", lambda: running(witness, "deaf"))
+        [back] = await monitor.until("deaf is back", lambda: running(monitor, "deaf"))
         assert back["spec"]["nodeName"] == there
         await cluster.delete(JOBS, "deaf", propagation="Background")
-        await witness.until("deaf is gone", lambda: uids([back]).isdisjoint(uids(witness.all(PODS))))
+        await monitor.until("deaf is gone", lambda: uids([back]).isdisjoint(uids(monitor.all(PODS))))
 
     shared.play([node("one", gpu="8"), node("two", gpu="8")], scenario)

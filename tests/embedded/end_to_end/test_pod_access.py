@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.embedded.end_to_end.test_jobs import log_of
 from tests.embedded.manifests import STAYS, Document, job, jobset, lone_pod
 from tests.embedded.real_cluster import RealCluster, Setup, node
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Witness
 from understudy.objects.resources import JOB_SETS, JOBS, PODS, SERVICE_ACCOUNTS
 from understudy.ports import Ref, Refused
 from understudy.train.job_client import LAST_CHECKPOINT
@@ -49,13 +49,13 @@ def python(name: str, program: str) -> Document:
     return made
 
 
-def ended(witness: Witness, name: str) -> Document | None:
-    found = witness.find(PODS, name)
+def ended(monitor: ClusterMonitor, name: str) -> Document | None:
+    found = monitor.find(PODS, name)
     return found if found is not None and found["status"]["phase"] in ("Succeeded", "Failed") else None
 
 
 async def output(cluster: RealCluster, name: str) -> str:
-    pod = await cluster.witness.until(f"{name} ends", lambda: ended(cluster.witness, name))
+    pod = await cluster.monitor.until(f"{name} ends", lambda: ended(cluster.monitor, name))
     return await log_of(cluster, pod)
 
 
@@ -63,7 +63,7 @@ def test_a_pod_reads_itself_and_nothing_else(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("precious"), python("curious", CLIENT + TRIES))
         assert (await output(cluster, "curious")).strip() == "200 403 403 403 200"
-        assert cluster.witness.find(JOBS, "precious") is not None
+        assert cluster.monitor.find(JOBS, "precious") is not None
 
     shared.play([node("one")], scenario)
 
@@ -99,10 +99,10 @@ def test_checkpoints_are_reported_on_the_job(shared: SharedClusters, kind: str) 
         resource = JOBS if kind == "Job" else JOB_SETS
 
         def reported() -> bool:
-            found = cluster.witness.find(resource, "train") or {"metadata": {}}
+            found = cluster.monitor.find(resource, "train") or {"metadata": {}}
             return LAST_CHECKPOINT in found["metadata"].get("annotations", {})
 
-        await cluster.witness.until("the checkpoint is known", reported)
+        await cluster.monitor.until("the checkpoint is known", reported)
 
     shared.play([node("one")], scenario)
 
@@ -136,14 +136,14 @@ def test_projected_tokens_are_for_whom_they_are_asked(shared: SharedClusters) ->
 
 def test_the_account_of_all_pods_comes_back(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        before = (cluster.witness.find(SERVICE_ACCOUNTS, "default") or {})["metadata"]["uid"]
+        before = (cluster.monitor.find(SERVICE_ACCOUNTS, "default") or {})["metadata"]["uid"]
         await cluster.delete(SERVICE_ACCOUNTS, "default")
 
         def again() -> bool:
-            found = cluster.witness.find(SERVICE_ACCOUNTS, "default")
+            found = cluster.monitor.find(SERVICE_ACCOUNTS, "default")
             return found is not None and found["metadata"]["uid"] != before
 
-        await cluster.witness.until("it is there again", again)
+        await cluster.monitor.until("it is there again", again)
         unknown = lone_pod("unknown")
         unknown["spec"]["serviceAccountName"] = "none"
         with pytest.raises(Refused, match="error looking up service account default/none"):

@@ -18,7 +18,7 @@ PREEMPT = {"EventId": "1", "EventStatus": "Scheduled", "EventType": "Preempt",
 
 
 def seat(cluster: RealCluster) -> str:
-    up = [pod for pod in cluster.witness.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
+    up = [pod for pod in cluster.monitor.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
     return str(up[0]["spec"]["nodeName"]) if len(up) == 1 else ""
 
 
@@ -26,7 +26,7 @@ def noticed(cluster: RealCluster) -> set[str]:
     return {
         name
         for name in ("spot-0", "spot-1")
-        if NOTICE in (cluster.witness.find(NODES, name) or {"metadata": {}})["metadata"].get("annotations", {})
+        if NOTICE in (cluster.monitor.find(NODES, name) or {"metadata": {}})["metadata"].get("annotations", {})
     }
 
 
@@ -36,13 +36,13 @@ def test_a_job_leaves_the_node_that_its_cloud_announces(tmp_path: Path) -> None:
             notices = Notices("azure", metadata.address)
             pool = Pool(name="spot", count=2, accelerators={"nvidia.com/gpu": 4}, notices=notices)
             async with running(tmp_path, pool_nodes([pool], MACHINE)) as cluster:
-                witness, body = cluster.witness, job("train", gpus=4)
+                monitor, body = cluster.monitor, job("train", gpus=4)
                 await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
-                first = await witness.until("it runs", lambda: seat(cluster))
+                first = await monitor.until("it runs", lambda: seat(cluster))
                 metadata.announce_events({**PREEMPT, "Resources": [first]})
-                await witness.until("it runs elsewhere", lambda: seat(cluster) not in ("", first))
+                await monitor.until("it runs elsewhere", lambda: seat(cluster) not in ("", first))
                 assert noticed(cluster) == {first}
                 metadata.announce_events()
-                await witness.until("the notice is withdrawn", lambda: not noticed(cluster))
+                await monitor.until("the notice is withdrawn", lambda: not noticed(cluster))
 
     asyncio.run(scenario())

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.embedded.cluster_monitor import Document
 from tests.embedded.end_to_end.test_mpi_jobs import mpijob
 from tests.embedded.end_to_end.training_manifests import role, training
 from tests.embedded.manifests import STAYS, job, jobset, lone_pod
 from tests.embedded.real_cluster import RealCluster, example_nodes
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document
 from understudy.objects.resources import PODS
 
 API = "trainer.kubeflow.org/v1alpha1"
@@ -134,7 +134,7 @@ def test_every_role_sits_where_its_own_template_says(shared: SharedClusters, kin
 
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(document)
-        pods = await cluster.witness.until("all run", lambda: _running(cluster, leads + works))
+        pods = await cluster.monitor.until("all run", lambda: _running(cluster, leads + works))
         pools = sorted(pod["spec"]["nodeName"].partition("-")[0] for pod in pods)
         assert pools == ["spot"] * works + ["system"] * leads
         assert {pod["spec"]["terminationGracePeriodSeconds"] for pod in pods} == {GRACE}
@@ -143,12 +143,12 @@ def test_every_role_sits_where_its_own_template_says(shared: SharedClusters, kin
 
 
 def _waits(cluster: RealCluster) -> str:
-    conditions = [one for pod in cluster.witness.all(PODS) for one in pod["status"].get("conditions", ())]
+    conditions = [one for pod in cluster.monitor.all(PODS) for one in pod["status"].get("conditions", ())]
     return next((str(one["message"]) for one in conditions if one["type"] == "PodScheduled" and "message" in one), "")
 
 
 def _running(cluster: RealCluster, count: int) -> list[Document]:
-    pods = cluster.witness.all(PODS)
+    pods = cluster.monitor.all(PODS)
     return pods if len(pods) == count and all(pod["status"].get("phase") == "Running" for pod in pods) else []
 
 
@@ -159,8 +159,8 @@ def test_a_job_that_does_not_tolerate_the_taint_waits_and_says_which(shared: Sha
 
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(made({}, plain))
-        said = await cluster.witness.until("it is told why it waits", lambda: _waits(cluster))
+        said = await cluster.monitor.until("it is told why it waits", lambda: _waits(cluster))
         assert f"taint {SPOT}=spot:NoSchedule is not tolerated" in said
-        assert not any(pod["spec"].get("nodeName") for pod in cluster.witness.all(PODS))
+        assert not any(pod["spec"].get("nodeName") for pod in cluster.monitor.all(PODS))
 
     shared.play(example_nodes("azure-spot"), scenario)

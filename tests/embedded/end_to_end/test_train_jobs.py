@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.manifests import STAYS, job
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document, Witness
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, JOB_SETS, JOBS, PODS, TRAIN_JOBS
 
 API = "trainer.kubeflow.org/v1alpha1"
@@ -61,13 +61,13 @@ def low() -> Document:
     return runtime("low", replicated("node", "trainer", pod={"priorityClassName": "low"}))
 
 
-def running(witness: Witness, name: str, count: int) -> list[Document]:
-    pods = witness.pods_of(name)
+def running(monitor: ClusterMonitor, name: str, count: int) -> list[Document]:
+    pods = monitor.pods_of(name)
     return pods if [each.get("status", {}).get("phase") for each in pods] == ["Running"] * count else []
 
 
-def condition(witness: Witness, name: str, kind: str, status: str = "True") -> Document:
-    conditions = (witness.find(TRAIN_JOBS, name) or {}).get("status", {}).get("conditions", ())
+def condition(monitor: ClusterMonitor, name: str, kind: str, status: str = "True") -> Document:
+    conditions = (monitor.find(TRAIN_JOBS, name) or {}).get("status", {}).get("conditions", ())
     return next((each for each in conditions if each["type"] == kind and each["status"] == status), {})
 
 
@@ -78,38 +78,38 @@ async def log_of(cluster: RealCluster, pod: Document) -> str:
 
 def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         trainer = {"command": [sys.executable, "-c", MEETING], "numNodes": 2, "numProcPerNode": 3}
         await cluster.create(train_job("pair", runtime="torch-distributed", trainer=trainer))
-        done = await witness.until("it is done", lambda: condition(witness, "pair", "Complete"))
+        done = await monitor.until("it is done", lambda: condition(monitor, "pair", "Complete"))
         assert done["reason"] == "AllJobsCompleted"
-        assert [await log_of(cluster, each) for each in witness.pods_of("pair")] == [
+        assert [await log_of(cluster, each) for each in monitor.pods_of("pair")] == [
             "met 1 of 2 x 3\n",
             "met 0 of 2 x 3\n",
         ]
-        assert {each["spec"]["hostname"] for each in witness.pods_of("pair")} == {"pair-node-0-0", "pair-node-0-1"}
-        [figures] = (witness.find(TRAIN_JOBS, "pair") or {})["status"]["jobsStatus"]
+        assert {each["spec"]["hostname"] for each in monitor.pods_of("pair")} == {"pair-node-0-0", "pair-node-0-1"}
+        [figures] = (monitor.find(TRAIN_JOBS, "pair") or {})["status"]["jobsStatus"]
         assert (figures["name"], figures["succeeded"]) == ("node", 1)
         await cluster.delete(TRAIN_JOBS, "pair", propagation="Background")
-        await witness.until("all of it is gone", lambda: not witness.pods_of("pair") and not witness.all(JOB_SETS))
+        await monitor.until("all of it is gone", lambda: not monitor.pods_of("pair") and not monitor.all(JOB_SETS))
 
     shared.play([node("one"), node("two")], scenario)
 
 
 def test_it_pauses_with_all_its_pods_and_goes_on(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(train_job("train", trainer={"numNodes": 2}))
-        await witness.until("it runs", lambda: running(witness, "train", 2))
-        assert "conditions" not in (witness.find(TRAIN_JOBS, "train") or {}).get("status", {})
+        await monitor.until("it runs", lambda: running(monitor, "train", 2))
+        assert "conditions" not in (monitor.find(TRAIN_JOBS, "train") or {}).get("status", {})
         await cluster.patch(TRAIN_JOBS, "train", {"spec": {"suspend": True}})
-        await witness.until("it has paused", lambda: condition(witness, "train", "Suspended") and not witness.all(PODS))
+        await monitor.until("it has paused", lambda: condition(monitor, "train", "Suspended") and not monitor.all(PODS))
         selector = {"nodeSelector": {"kubernetes.io/hostname": "two"}}
         moved = [{"targetJobs": [{"name": "node"}], "spec": selector}]
         await cluster.patch(TRAIN_JOBS, "train", {"spec": {"suspend": False, "podTemplateOverrides": moved}})
-        pods = await witness.until("it goes on", lambda: running(witness, "train", 2))
+        pods = await monitor.until("it goes on", lambda: running(monitor, "train", 2))
         assert {each["spec"]["nodeName"] for each in pods} == {"two"}
-        assert condition(witness, "train", "Suspended", "False")["reason"] == "Resumed"
+        assert condition(monitor, "train", "Suspended", "False")["reason"] == "Resumed"
 
     shared.play([node("one"), node("two")], scenario)
 
@@ -120,38 +120,38 @@ def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -
     goes_on = f"until test -e {enough}; do sleep 0.05; done"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         gpus = {"limits": {"nvidia.com/gpu": 1}}
         await cluster.create(
             low(), train_job("train", trains, "low", trainer={"numNodes": 2, "resourcesPerNode": gpus})
         )
-        await witness.until("it runs", lambda: running(witness, "train", 2))
+        await monitor.until("it runs", lambda: running(monitor, "train", 2))
         await cluster.create(job("hero", "high", gpus=1, program=goes_on))
-        await witness.until("hero runs", lambda: running(witness, "hero", 1))
-        assert witness.pods_of("train") == []  # whole, though one seat would have been enough
+        await monitor.until("hero runs", lambda: running(monitor, "hero", 1))
+        assert monitor.pods_of("train") == []  # whole, though one seat would have been enough
         assert saved.exists()
-        assert condition(witness, "train", "Suspended")
+        assert condition(monitor, "train", "Suspended")
         enough.touch()
-        await witness.until("it is done after all", lambda: condition(witness, "train", "Complete"))
-        assert (witness.find(JOB_SETS, "train") or {})["status"]["restarts"] == 0
-        assert (witness.find(JOBS, "train-node-0") or {})["status"].get("failed", 0) == 0
-        await witness.until("it is told", lambda: witness.told("Resumed", "TrainJob", "train"))
+        await monitor.until("it is done after all", lambda: condition(monitor, "train", "Complete"))
+        assert (monitor.find(JOB_SETS, "train") or {})["status"]["restarts"] == 0
+        assert (monitor.find(JOBS, "train-node-0") or {})["status"].get("failed", 0) == 0
+        await monitor.until("it is told", lambda: monitor.told("Resumed", "TrainJob", "train"))
 
     play(tmp_path, [node("one", gpu="2")], scenario)
 
 
 def test_one_that_asks_for_it_fails_when_it_is_preempted(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         asks = {"understudy.dev/on-preemption": "fail"}
         gpu = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}
         await cluster.create(low(), train_job("brief", runtime="low", trainer=gpu, annotations=asks))
-        await witness.until("it runs", lambda: running(witness, "brief", 1))
+        await monitor.until("it runs", lambda: running(monitor, "brief", 1))
         await cluster.create(job("hero", "high", gpus=1))
-        await witness.until("hero runs", lambda: running(witness, "hero", 1))
-        failed = await witness.until("it failed", lambda: condition(witness, "brief", "Failed"))
+        await monitor.until("hero runs", lambda: running(monitor, "hero", 1))
+        failed = await monitor.until("it failed", lambda: condition(monitor, "brief", "Failed"))
         assert failed["reason"] == "Preempted"
         assert "Job/default/hero" in failed["message"]
 
@@ -164,12 +164,12 @@ def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tm
     order = [{"name": "dataset-initializer", "status": "Complete"}]
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(runtime("with-data", fetches, replicated("node", "trainer", dependsOn=order)))
         source = {"dataset": {"storageUri": "file://somewhere"}}
         await cluster.create(train_job("train", f"cat {data}", "with-data", initializer=source))
-        await witness.until("it is done", lambda: condition(witness, "train", "Complete"))
-        [trained] = [each for each in witness.pods_of("train") if "-node-" in each["metadata"]["name"]]
+        await monitor.until("it is done", lambda: condition(monitor, "train", "Complete"))
+        [trained] = [each for each in monitor.pods_of("train") if "-node-" in each["metadata"]["name"]]
         assert await log_of(cluster, trained) == "file://somewhere\n"
 
     shared.play([node("one")], scenario)
@@ -177,16 +177,16 @@ def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tm
 
 def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         answer = await cluster.client.request("GET", CLUSTER_TRAINING_RUNTIMES.path())
         there = {each["metadata"]["name"] for each in msgspec.json.decode(answer)["items"]}
         assert there >= {"torch-distributed", "plain"}
         await cluster.create(train_job("early", runtime="late"))
-        [words] = await witness.until(
-            "why", lambda: witness.told("TrainJobResourcesCreationFailed", "TrainJob", "early")
+        [words] = await monitor.until(
+            "why", lambda: monitor.told("TrainJobResourcesCreationFailed", "TrainJob", "early")
         )
         assert f"there is no ClusterTrainingRuntime 'late'; there are: {', '.join(sorted(there))}" in words
         await cluster.create(runtime("late", replicated("node", "trainer")))
-        await witness.until("it runs", lambda: running(witness, "early", 1))
+        await monitor.until("it runs", lambda: running(monitor, "early", 1))
 
     shared.play([node("one")], scenario)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedded.cluster_monitor import PATIENCE, ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import log_of, running, seated, uids
 from tests.embedded.end_to_end.training_manifests import CONTAINERS, has, role, status_of, torch, training
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import PATIENCE, Document, Witness
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import PODS, SERVICES
@@ -62,13 +62,13 @@ def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(shared: Share
     program = [sys.executable, "-c", MEETING.format(where=WHERE[kind])]
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         for name in ("red", "blue"):
             led = {"Master": role(program), "Worker": role(program, 2)}
             await cluster.create(training(kind, name, led if kind in LED else {"Worker": role(program, 3)}))
         for name in ("red", "blue"):
-            await witness.until(f"{name} is done", partial(has, witness, name, "Succeeded", kind))
-            [first] = [one for one in witness.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
+            await monitor.until(f"{name} is done", partial(has, monitor, name, "Succeeded", kind))
+            [first] = [one for one in monitor.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
             assert await log_of(cluster, first) == "met [1, 2]\n"
 
     shared.play([node("one")], scenario)
@@ -121,31 +121,31 @@ def test_jobs_end_as_their_policies_say(shared: SharedClusters) -> None:
     ]
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         for document, *_ in jobs:
             await cluster.create(document)
         for document, state, words, left in jobs:
             name = document["metadata"]["name"]
-            ended = await witness.until(f"{name} is {state}", partial(has, witness, name, state))
+            ended = await monitor.until(f"{name} is {state}", partial(has, monitor, name, state))
             assert words in ended["message"]
-            await witness.until(f"{name} is tidied up", partial(is_left, witness, name, left))
-            assert "completionTime" in status_of(witness, name)
-        [failed] = [one for one in witness.pods_of("code") if one["status"]["phase"] == "Failed"]
+            await monitor.until(f"{name} is tidied up", partial(is_left, monitor, name, left))
+            assert "completionTime" in status_of(monitor, name)
+        [failed] = [one for one in monitor.pods_of("code") if one["status"]["phase"] == "Failed"]
         assert failed["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
-        told = await witness.until("how it ended", lambda: witness.told("ExitedWithCode", "PyTorchJob", "code"))
+        told = await monitor.until("how it ended", lambda: monitor.told("ExitedWithCode", "PyTorchJob", "code"))
         assert told == ["Pod: default.code-worker-0 exited with code 3"]
 
     shared.play([node("one")], scenario)
 
 
-def is_left(witness: Witness, name: str, pods: set[str]) -> bool:
+def is_left(monitor: ClusterMonitor, name: str, pods: set[str]) -> bool:
     """Services go with their pods."""
-    there = {one["metadata"]["name"]: one["status"]["phase"] for one in witness.pods_of(name)}
-    return services_of(witness, name) == pods == there.keys() and "Pending" not in there.values()
+    there = {one["metadata"]["name"]: one["status"]["phase"] for one in monitor.pods_of(name)}
+    return services_of(monitor, name) == pods == there.keys() and "Pending" not in there.values()
 
 
-def services_of(witness: Witness, name: str) -> set[str]:
-    names = {one["metadata"]["name"] for one in witness.all(SERVICES)}
+def services_of(monitor: ClusterMonitor, name: str) -> set[str]:
+    names = {one["metadata"]["name"] for one in monitor.all(SERVICES)}
     return {service for service in names if service.startswith(f"{name}-")}
 
 
@@ -160,13 +160,13 @@ def test_a_worker_that_falls_is_started_again(
     falls = f"test -e {fallen} && touch {up_again} && exit 0; touch {fallen}; exit {code}"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(torch("train", role(waits, 1, "Never"), role(falls, 1, restart), backoffLimit=3))
-        await witness.until("it is done", lambda: has(witness, "train", "Succeeded"))
-        status = status_of(witness, "train")
+        await monitor.until("it is done", lambda: has(monitor, "train", "Succeeded"))
+        status = status_of(monitor, "train")
         assert status.get("restarts", 0) == made_again
-        await witness.until("its end is told", lambda: witness.told("PyTorchJobSucceeded", "PyTorchJob", "train"))
-        told = witness.told("PyTorchJobRestarting", "PyTorchJob", "train")
+        await monitor.until("its end is told", lambda: monitor.told("PyTorchJobSucceeded", "PyTorchJob", "train"))
+        told = monitor.told("PyTorchJobRestarting", "PyTorchJob", "train")
         assert told == (["job train is restarting because Worker replica(s) failed."] if made_again else [])
 
     shared.play([node("one")], scenario)
@@ -174,11 +174,11 @@ def test_a_worker_that_falls_is_started_again(
 
 def test_a_job_is_forgotten_when_its_time_is_over(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(torch("brief", role("true"), role("true"), ttlSecondsAfterFinished=0))
-        await witness.until("it is done", lambda: witness.told("PyTorchJobSucceeded", "PyTorchJob", "brief"))
-        await witness.until("nothing is left", lambda: not witness.all(PODS) and not services_of(witness, "brief"))
-        assert witness.find(PYTORCH_JOBS, "brief") is None
+        await monitor.until("it is done", lambda: monitor.told("PyTorchJobSucceeded", "PyTorchJob", "brief"))
+        await monitor.until("nothing is left", lambda: not monitor.all(PODS) and not services_of(monitor, "brief"))
+        assert monitor.find(PYTORCH_JOBS, "brief") is None
 
     shared.play([node("one")], scenario)
 
@@ -188,20 +188,20 @@ def test_a_job_is_forgotten_when_its_time_is_over(shared: SharedClusters) -> Non
 
 def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(torch("train", role(STAYS, 1, "Never"), role(STAYS, 2, "Never"), backoffLimit=0))
-        before = await witness.until("it runs", lambda: running(witness, "train", 3))
-        await witness.until("it says so", lambda: has(witness, "train", "Running"))
+        before = await monitor.until("it runs", lambda: running(monitor, "train", 3))
+        await monitor.until("it says so", lambda: has(monitor, "train", "Running"))
         await cluster.patch(PYTORCH_JOBS, "train", {"spec": {"runPolicy": {"suspend": True}}})
-        await witness.until("it says so", lambda: has(witness, "train", "Suspended"))
-        await witness.until("nothing runs", lambda: not witness.all(PODS) and not services_of(witness, "train"))
-        assert not has(witness, "train", "Running")
+        await monitor.until("it says so", lambda: has(monitor, "train", "Suspended"))
+        await monitor.until("nothing runs", lambda: not monitor.all(PODS) and not services_of(monitor, "train"))
+        assert not has(monitor, "train", "Running")
         await cluster.patch(PYTORCH_JOBS, "train", {"spec": {"runPolicy": {"suspend": False}}})
-        after = await witness.until("it runs again", lambda: running(witness, "train", 3))
+        after = await monitor.until("it runs again", lambda: running(monitor, "train", 3))
         assert not uids(before) & uids(after)
-        await witness.until("it says so", lambda: has(witness, "train", "Running"))
-        assert not has(witness, "train", "Suspended")
-        assert "restarts" not in status_of(witness, "train")
+        await monitor.until("it says so", lambda: has(monitor, "train", "Running"))
+        assert not has(monitor, "train", "Suspended")
+        assert "restarts" not in status_of(monitor, "train")
 
     shared.play([node("one")], scenario)
 
@@ -219,65 +219,65 @@ def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(shared: SharedClus
         return training(kind, name, roles, {"backoffLimit": 0})
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(gang("low", fails))
-        before = await witness.until("low runs", lambda: running(witness, "low", 2))
+        before = await monitor.until("low runs", lambda: running(monitor, "low", 2))
         await cluster.create(gang("high", STAYS))
-        await witness.until("high runs", lambda: running(witness, "high", 2))
-        await witness.until("low says so", lambda: has(witness, "low", "Suspended", kind))
-        assert not seated(witness, "low")
-        await witness.until("why", lambda: witness.told("Preempted", "Pod", "low"))
+        await monitor.until("high runs", lambda: running(monitor, "high", 2))
+        await monitor.until("low says so", lambda: has(monitor, "low", "Suspended", kind))
+        assert not seated(monitor, "low")
+        await monitor.until("why", lambda: monitor.told("Preempted", "Pod", "low"))
         await cluster.delete(KINDS["kubeflow.org/v1", kind], "high", propagation="Background")
-        after = await witness.until("low runs again", lambda: running(witness, "low", 2))
+        after = await monitor.until("low runs again", lambda: running(monitor, "low", 2))
         assert not uids(before) & uids(after)
-        await witness.until("low says so", lambda: has(witness, "low", "Running", kind))
-        assert "restarts" not in status_of(witness, "low", kind)
+        await monitor.until("low says so", lambda: has(monitor, "low", "Running", kind))
+        assert "restarts" not in status_of(monitor, "low", kind)
 
     shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 def test_a_preempted_job_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         master, worker = role(STAYS, priority="low", gpus=1), role(STAYS, priority="low", gpus=1)
         low = torch("low", master, worker, cleanPodPolicy="Running")
         low["metadata"]["annotations"] = {f"{PREFIX}on-preemption": "fail"}
         await cluster.create(low)
-        await witness.until("low runs", lambda: running(witness, "low", 2))
-        await witness.until("low says so", lambda: has(witness, "low", "Running"))
+        await monitor.until("low runs", lambda: running(monitor, "low", 2))
+        await monitor.until("low says so", lambda: has(monitor, "low", "Running"))
         await cluster.create(training("JAXJob", "high", {"Worker": role(STAYS, priority="high", gpus=1)}))
-        await witness.until("high runs", lambda: running(witness, "high"))
-        failed = await witness.until("low has failed", lambda: has(witness, "low", "Failed"))
+        await monitor.until("high runs", lambda: running(monitor, "high"))
+        failed = await monitor.until("low has failed", lambda: has(monitor, "low", "Failed"))
         assert failed["reason"] == "Preempted"
         assert "JAXJob/default/high" in failed["message"]
-        await witness.until("low is wound up", lambda: "completionTime" in status_of(witness, "low"))
-        assert not has(witness, "low", "Running")
-        assert not witness.pods_of("low")
+        await monitor.until("low is wound up", lambda: "completionTime" in status_of(monitor, "low"))
+        assert not has(monitor, "low", "Running")
+        assert not monitor.pods_of("low")
 
     shared.play([node("one", gpu="1"), node("two", gpu="1")], scenario)
 
 
 def test_an_elastic_job_gives_up_workers_and_grows_back(tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         workers = {"Worker": role("echo $PET_NNODES;" + STAYS, 3, "Never", priority="low", gpus=1)}
         elastic = training("PyTorchJob", "elastic", workers, elasticPolicy={"minReplicas": 1, "maxReplicas": 3})
         await cluster.create(elastic)
-        before = await witness.until("all three run", lambda: running(witness, "elastic", 3))
+        before = await monitor.until("all three run", lambda: running(monitor, "elastic", 3))
         assert await log_of(cluster, before[0]) == "1:3\n"
         await cluster.create(training("JAXJob", "hero", {"Worker": role(STAYS, 2, priority="high", gpus=1)}))
-        await witness.until("hero runs", lambda: running(witness, "hero", 2))
-        [left] = seated(witness, "elastic")
+        await monitor.until("hero runs", lambda: running(monitor, "hero", 2))
+        [left] = seated(monitor, "elastic")
         assert uids([left]) < uids(before)  # it goes on where it is
-        await witness.until("the others wait", lambda: len(witness.pods_of("elastic")) == 3)
+        await monitor.until("the others wait", lambda: len(monitor.pods_of("elastic")) == 3)
         await cluster.delete(KINDS["kubeflow.org/v1", "JAXJob"], "hero", propagation="Background")
-        after = await witness.until("all three run again", lambda: running(witness, "elastic", 3))
+        after = await monitor.until("all three run again", lambda: running(monitor, "elastic", 3))
         assert uids([left]) < uids(after)
-        assert "restarts" not in status_of(witness, "elastic")
-        assert has(witness, "elastic", "Running")
+        assert "restarts" not in status_of(monitor, "elastic")
+        assert has(monitor, "elastic", "Running")
 
     play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scenario)
 
@@ -312,25 +312,25 @@ def test_when_a_node_is_lost_a_spare_steps_in_and_who_fell_with_it_comes_again(t
     rank = role([sys.executable, "-c", TOGETHER, str(enough)], 1, "Never", gpus=8)
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(torch("train", rank, copy.deepcopy(rank), backoffLimit=0))
-        before = await witness.until("it runs", lambda: running(witness, "train", 2))
+        before = await monitor.until("it runs", lambda: running(monitor, "train", 2))
         await until_together(cluster, before)
         [lost] = [one for one in before if one["metadata"]["name"] == "train-worker-0"]
         await cluster.fail(lost["spec"]["nodeName"])
-        after = await witness.until("it runs again", partial(anew, witness, before))
+        after = await monitor.until("it runs again", partial(anew, monitor, before))
         assert {one["spec"]["nodeName"] for one in after} == {"one", "two", "spare"} - {lost["spec"]["nodeName"]}
         await until_together(cluster, after)
         enough.touch()
-        await witness.until("it is done", lambda: has(witness, "train", "Succeeded"))
-        assert "restarts" not in status_of(witness, "train")
+        await monitor.until("it is done", lambda: has(monitor, "train", "Succeeded"))
+        assert "restarts" not in status_of(monitor, "train")
 
     spare = node("spare", gpu="8", labels={f"{PREFIX}spare": "keep"})
     play(tmp_path, [node("one", gpu="8"), node("two", gpu="8"), spare], scenario)
 
 
-def anew(witness: Witness, before: list[Document]) -> list[Document]:
-    pods = running(witness, "train", 2)
+def anew(monitor: ClusterMonitor, before: list[Document]) -> list[Document]:
+    pods = running(monitor, "train", 2)
     return [] if uids(pods) & uids(before) else pods
 
 
@@ -379,6 +379,6 @@ def test_what_does_not_belong_there_is_refused(shared: SharedClusters) -> None:
                 await cluster.client.request("POST", path, document)
             assert refused.value.code == code
             assert words in refused.value.message
-        assert cluster.witness.all(PYTORCH_JOBS) == []
+        assert cluster.monitor.all(PYTORCH_JOBS) == []
 
     shared.play([node("one")], scenario)

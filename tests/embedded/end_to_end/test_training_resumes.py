@@ -4,11 +4,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from tests.embedded.cluster_monitor import Document
 from tests.embedded.end_to_end.test_jobs import log_of, running
 from tests.embedded.end_to_end.training_manifests import has, role, status_of, torch, training
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import RealCluster, node, play
-from tests.embedded.witness import Document
 from tests.eventually import eventually_async
 from understudy.kinds.training_operator.jaxjob import JAX_JOBS
 from understudy.objects.resources import PODS
@@ -90,8 +90,8 @@ def descent(name: str, saved: Path, go: Path) -> Document:
 
 
 async def result(cluster: RealCluster, name: str) -> list[str]:
-    await cluster.witness.until(f"{name} is done", partial(has, cluster.witness, name, "Succeeded"))
-    master = cluster.witness.find(PODS, f"{name}-master-0")
+    await cluster.monitor.until(f"{name} is done", partial(has, cluster.monitor, name, "Succeeded"))
+    master = cluster.monitor.find(PODS, f"{name}-master-0")
     assert master is not None
     return (await log_of(cluster, master)).splitlines()
 
@@ -101,24 +101,24 @@ def test_a_preempted_script_goes_on_from_where_it_was_and_ends_the_same(tmp_path
     calm.touch()
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(descent("calm", tmp_path / "model of calm", calm))
         begins, undisturbed = await result(cluster, "calm")
         assert begins == "begins at 0"
         await cluster.create(descent("disturbed", tmp_path / "model of disturbed", go))
-        await witness.until("it runs", lambda: running(witness, "disturbed", 3))
+        await monitor.until("it runs", lambda: running(monitor, "disturbed", 3))
         # A master that still waits for its workers cannot save when it is told to go.
         await eventually_async((tmp_path / "model of disturbed").exists)
         await cluster.create(training("JAXJob", "hero", {"Worker": role(STAYS, 3, priority="high", gpus=1)}))
-        await witness.until("the hero runs", lambda: running(witness, "hero", 3))
-        assert not witness.pods_of("disturbed")
+        await monitor.until("the hero runs", lambda: running(monitor, "hero", 3))
+        assert not monitor.pods_of("disturbed")
         go.touch()
         await cluster.delete(JAX_JOBS, "hero", propagation="Background")
         begins, ends = await result(cluster, "disturbed")
         step = int(begins.split()[-1])
         assert 0 < step <= STEPS // 2
         assert ends == undisturbed
-        assert "restarts" not in status_of(witness, "disturbed")
+        assert "restarts" not in status_of(monitor, "disturbed")
 
     play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scenario)

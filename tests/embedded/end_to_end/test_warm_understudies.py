@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import condition, log_of, running
 from tests.embedded.end_to_end.training_manifests import role, torch
 from tests.embedded.real_cluster import RealCluster, node, play
-from tests.embedded.witness import Document, Witness
 from understudy.embedded.agent.containers.attempts import state_of
 from understudy.embedded.shim.pod_folders import pod_folder
 from understudy.kinds.annotations import STEPS_IN, WARM
@@ -33,9 +33,9 @@ def job() -> Document:
     return document
 
 
-def understudy(witness: Witness, but: str = "") -> Document | None:
+def understudy(monitor: ClusterMonitor, but: str = "") -> Document | None:
     """The one that is ready, and is not the one with this uid."""
-    pod = witness.find(PODS, "train-warm-0")
+    pod = monitor.find(PODS, "train-warm-0")
     return pod if pod and pod["metadata"]["uid"] != but and condition(pod, "Ready").get("status") == "True" else None
 
 
@@ -47,33 +47,33 @@ def pid_of(cluster: RealCluster, pod: Document) -> int:
 
 def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job())
-        await witness.until("the job runs", lambda: running(witness, "train", 2))
-        ready = await witness.until("its understudy", lambda: understudy(witness))
+        await monitor.until("the job runs", lambda: running(monitor, "train", 2))
+        ready = await monitor.until("its understudy", lambda: understudy(monitor))
         seat, pid = ready["spec"]["nodeName"], pid_of(cluster, ready)
         assert seat in ("s0", "s1")
-        lost = witness.find(PODS, "train-worker-0")
+        lost = monitor.find(PODS, "train-worker-0")
         assert lost is not None
         await cluster.fail(lost["spec"]["nodeName"])
-        found = await witness.until("a new worker", lambda: _another(witness, lost["metadata"]["uid"]))
+        found = await monitor.until("a new worker", lambda: _another(monitor, lost["metadata"]["uid"]))
         assert found["metadata"]["annotations"][STEPS_IN] == ready["metadata"]["uid"]
         assert found["spec"]["nodeName"] == seat
         words = await _rank(cluster, found)
         number = {"s0": "2", "s1": "3"}[seat]
         assert words == ["rank", "1", str(pid), number, "train-worker-0", found["status"]["podIP"]]
-        [told] = await witness.until("it is told", lambda: witness.told("SteppedIn", "Pod", "train-worker-0"))
+        [told] = await monitor.until("it is told", lambda: monitor.told("SteppedIn", "Pod", "train-worker-0"))
         assert told == f"Understudy train-warm-0 steps in on node {seat}"
-        again = await witness.until("a new understudy", lambda: understudy(witness, but=ready["metadata"]["uid"]))
+        again = await monitor.until("a new understudy", lambda: understudy(monitor, but=ready["metadata"]["uid"]))
         assert again["spec"]["nodeName"] == {"s0": "s1", "s1": "s0"}[seat]
         await cluster.delete(PYTORCH_JOBS, "train", propagation="Background")
-        await witness.until("no pod is left", lambda: not witness.all(PODS) or None)
+        await monitor.until("no pod is left", lambda: not monitor.all(PODS) or None)
 
     play(tmp_path, NODES_OF_THE_STORY, scenario)
 
 
-def _another(witness: Witness, uid: str) -> Document | None:
-    return next((pod for pod in running(witness, "train-worker-0") if pod["metadata"]["uid"] != uid), None)
+def _another(monitor: ClusterMonitor, uid: str) -> Document | None:
+    return next((pod for pod in running(monitor, "train-worker-0") if pod["metadata"]["uid"] != uid), None)
 
 
 async def _rank(cluster: RealCluster, pod: Document) -> list[str]:

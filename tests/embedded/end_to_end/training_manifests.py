@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import condition
 from tests.embedded.real_cluster import KINDS
-from tests.embedded.witness import Document, Witness
 
 CONTAINERS = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch"),
@@ -38,11 +38,11 @@ def torch(name: str, master: Document, worker: Document, **policy: Any) -> Docum
     return training("PyTorchJob", name, {"Master": master, "Worker": worker}, policy)
 
 
-def has(witness: Witness, name: str, state: str, kind: str = "PyTorchJob") -> Document:
+def has(monitor: ClusterMonitor, name: str, state: str, kind: str = "PyTorchJob") -> Document:
     """The condition, if it is true."""
-    return condition(witness.find(KINDS["kubeflow.org/v1", kind], name), state)
+    return condition(monitor.find(KINDS["kubeflow.org/v1", kind], name), state)
 
 
-def status_of(witness: Witness, name: str, kind: str = "PyTorchJob") -> Document:
-    found: Document = (witness.find(KINDS["kubeflow.org/v1", kind], name) or {}).get("status", {})
+def status_of(monitor: ClusterMonitor, name: str, kind: str = "PyTorchJob") -> Document:
+    found: Document = (monitor.find(KINDS["kubeflow.org/v1", kind], name) or {}).get("status", {})
     return found

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from tests.clients.environments import Client, interpreter_of
+from tests.embedded.cluster_monitor import Document
 from tests.embedded.end_to_end.test_jobs import log_of, running
 from tests.embedded.end_to_end.training_manifests import has, role, training
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
-from tests.embedded.witness import Document
 from tests.train.frameworks.held import PACE
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.training_operator.jaxjob import JAX_JOBS
@@ -83,7 +83,7 @@ async def said(cluster: RealCluster, framework: Framework, words: str) -> None:
     """By the first rank of the disturbed one."""
 
     async def heard() -> bool:
-        pod = cluster.witness.find(PODS, f"disturbed-{framework.first}")
+        pod = cluster.monitor.find(PODS, f"disturbed-{framework.first}")
         runs = pod is not None and pod["status"].get("phase") == "Running"
         return runs and words in await log_of(cluster, pod or {})
 
@@ -91,13 +91,13 @@ async def said(cluster: RealCluster, framework: Framework, words: str) -> None:
 
 
 async def until(cluster: RealCluster, what: str, seen: Callable[[], Awaitable[bool]]) -> None:
-    """More patient than the cluster's witness: a framework takes seconds of computing to start."""
+    """More patient than the cluster's monitor: a framework takes seconds of computing to start."""
     try:
         async with asyncio.timeout(PATIENCE):
             while not await seen():
                 await asyncio.sleep(0.1)
     except TimeoutError:
-        raise AssertionError(f"never seen: {what}\n{cluster.witness.picture()}") from None
+        raise AssertionError(f"never seen: {what}\n{cluster.monitor.picture()}") from None
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -109,10 +109,10 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
 
     async def ends(cluster: RealCluster, job: str) -> tuple[str, str]:
         async def done() -> bool:
-            return bool(has(cluster.witness, job, "Succeeded", kind))
+            return bool(has(cluster.monitor, job, "Succeeded", kind))
 
         await until(cluster, f"{job} is done", done)
-        pod = cluster.witness.find(PODS, f"{job}-{framework.first}")
+        pod = cluster.monitor.find(PODS, f"{job}-{framework.first}")
         assert pod is not None
         begins, ends = [
             line for line in (await log_of(cluster, pod)).splitlines() if " step" in line or "begin" in line
@@ -120,7 +120,7 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         return begins, ends
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(config_map(framework), yaml.safe_load((EXAMPLES / "claim.yaml").read_text()))
         await cluster.create(example(framework, "calm", python, calm))
@@ -130,18 +130,18 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         await cluster.create(example(framework, "disturbed", python, go))
         await said(cluster, framework, "2 processes begin")
         await cluster.create(training("JAXJob", "hero", {"Worker": role(STAYS, 2, priority="high", gpus=1)}))
-        await witness.until("the hero runs", lambda: running(witness, "hero", 2))
-        assert not witness.pods_of("disturbed")
+        await monitor.until("the hero runs", lambda: running(monitor, "hero", 2))
+        assert not monitor.pods_of("disturbed")
         await cluster.delete(JAX_JOBS, "hero", propagation="Background")
 
         await said(cluster, framework, "2 processes go on from step")
-        [other] = [one for one in witness.pods_of("disturbed") if not one["metadata"]["name"].endswith(framework.first)]
+        [other] = [one for one in monitor.pods_of("disturbed") if not one["metadata"]["name"].endswith(framework.first)]
         await cluster.fail(other["spec"]["nodeName"])
         go.touch()
         begins, disturbed = await ends(cluster, "disturbed")
         assert begins.startswith("2 processes go on from step")
         assert disturbed == undisturbed
-        job: Any = witness.find(KINDS["kubeflow.org/v1", kind], "disturbed")
+        job: Any = monitor.find(KINDS["kubeflow.org/v1", kind], "disturbed")
         assert f"{PREFIX}last-checkpoint" in job["metadata"]["annotations"]
 
     play(tmp_path, [node(one, gpu="1") for one in ("one", "two", "three")], scenario)

@@ -3,18 +3,18 @@
 import pytest
 
 from tests.cli.commands import ended, started
+from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, node
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Witness
 from understudy.cli.verbs.jobs.attach import ExecRequest, exit_code
 
 
 def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_code(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job("two", pods=2), job("waits", gpus=1))
-        await witness.until("it runs", lambda: _phases(witness, "two") == ["Running", "Running"])
+        await monitor.until("it runs", lambda: _phases(monitor, "two") == ["Running", "Running"])
         script = "echo out $JOB_COMPLETION_INDEX; echo err >&2; cat; exit 3"
         talk = await ended(await started(cluster, "attach", "two", "-i", "1", "--", "sh", "-c", script), b"typed\n")
         assert talk == (3, "out 1\ntyped\n", "err\n")
@@ -30,8 +30,8 @@ def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_
     shared.play([node("n-0")], scenario)
 
 
-def _phases(witness: Witness, name: str) -> list[str]:
-    return [one.get("status", {}).get("phase", "") for one in witness.pods_of(name)]
+def _phases(monitor: ClusterMonitor, name: str) -> list[str]:
+    return [one.get("status", {}).get("phase", "") for one in monitor.pods_of(name)]
 
 
 @pytest.mark.parametrize(

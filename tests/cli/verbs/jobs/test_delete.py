@@ -16,10 +16,10 @@ STUBBORN = "trap '' TERM; sleep 1000000 & wait; wait"
 
 async def running(cluster: RealCluster, *jobs: str) -> None:
     def all_run() -> bool:
-        phases = [pod.get("status", {}).get("phase") for name in jobs for pod in cluster.witness.pods_of(name)]
+        phases = [pod.get("status", {}).get("phase") for name in jobs for pod in cluster.monitor.pods_of(name)]
         return len(phases) >= len(jobs) and set(phases) == {"Running"}
 
-    await cluster.witness.until(f"{jobs} run", all_run)
+    await cluster.monitor.until(f"{jobs} run", all_run)
 
 
 async def names(cluster: RealCluster) -> set[str]:
@@ -46,7 +46,7 @@ def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(shared: Sh
         deleted = ["job.batch/first deleted", "jobset.jobset.x-k8s.io/second deleted"]
         assert await shows(cluster, "delete", "first", "second") == deleted
         assert len(list(pod_processes.running_containers(cluster.folder))) == 1, "it waits until the processes are gone"
-        await cluster.witness.until("its code is gone", lambda: cluster.witness.find(CONFIG_MAPS, "first-code") is None)
+        await cluster.monitor.until("its code is gone", lambda: cluster.monitor.find(CONFIG_MAPS, "first-code") is None)
         assert await shows(cluster, "delete", "--all", "-T", "jobset") == ["No job in namespace default"]
         assert await shows(cluster, "delete", "--all") == ["job.batch/third deleted"]
         assert await names(cluster) == set()
@@ -58,14 +58,14 @@ def test_waiting_ends_when_time_is_up(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("deaf", program=STUBBORN), job("other"))
         await running(cluster, "deaf", "other")
-        [pod] = cluster.witness.pods_of("deaf")
+        [pod] = cluster.monitor.pods_of("deaf")
         assert await shows(cluster, "delete", "other", "--wait=false") == ["job.batch/other deleted"]
         said = await typed(cluster, "delete", "deaf", "--timeout", "300ms")
         name = f"default/{pod['metadata']['name']}"
         assert (said.code, said.out) == (1, "job.batch/deaf deleted\n")
         assert said.err == f"understudy: waited 0.3 s for pods {name} to be gone\n"
         await cluster.client.delete(Ref(PODS, "default", pod["metadata"]["name"]), grace=0)
-        await cluster.witness.until("it is gone", lambda: not cluster.witness.pods_of("deaf"))
+        await cluster.monitor.until("it is gone", lambda: not cluster.monitor.pods_of("deaf"))
 
     shared.play(NODES, scenario)
 
@@ -74,8 +74,8 @@ def test_only_jobs_that_ended_long_enough_ago_are_pruned(shared: SharedClusters)
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("good", program="exit 0"), job("bad", program="exit 1"), job("runs", program=STAYS))
         await cluster.create({**job("paused"), "spec": {**job("paused")["spec"], "suspend": True}})
-        witness = cluster.witness
-        await witness.until("both have ended", lambda: ended(cluster, "good") and ended(cluster, "bad"))
+        monitor = cluster.monitor
+        await monitor.until("both have ended", lambda: ended(cluster, "good") and ended(cluster, "bad"))
         assert "--since 10: not a length of time" in await refuses(cluster, "prune", "--since", "10")
         assert await shows(cluster, "prune", "--since", "10h") == ["No job need to be deleted"]
         shown = await shows(cluster, "prune", "--since", "0", "--dry-run", "-A")
@@ -90,6 +90,6 @@ def test_only_jobs_that_ended_long_enough_ago_are_pruned(shared: SharedClusters)
 
 
 def ended(cluster: RealCluster, name: str) -> bool:
-    job = cluster.witness.find(JOBS, name) or {}
+    job = cluster.monitor.find(JOBS, name) or {}
     conditions = job.get("status", {}).get("conditions", [])
     return any(one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions)

@@ -7,10 +7,10 @@ from pathlib import Path
 from tests.cli.commands import refuses, shows
 from tests.cli.queries.documents import NOW, ago, conditions, event, pod, spec_of, summary
 from tests.cli.queries.documents import job as job_object
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.manifests import STAYS, job, jobset
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document, Witness
 from understudy.cli.verbs.jobs.get import accelerator_lines, job_lines
 from understudy.cli.views.events import events_block
 from understudy.objects.resources import JOBS, MPI_JOBS_V1ALPHA1
@@ -18,8 +18,8 @@ from understudy.objects.resources import JOBS, MPI_JOBS_V1ALPHA1
 RULE = "-----------------------------------------------------------------------------------------"
 
 
-def running(witness: Witness, name: str, count: int = 1) -> list[Document]:
-    up = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
+def running(monitor: ClusterMonitor, name: str, count: int = 1) -> list[Document]:
+    up = [one for one in monitor.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
     return up if len(up) == count else []
 
 
@@ -32,7 +32,7 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
     enough = tmp_path / "enough"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(critical=1_100_000, medium=1_000_000)
         assert (await shows(cluster, "top", "node"))[4:] == [
             "192.168.0.23  192.168.0.23  <none>  ready   1           0",
@@ -41,7 +41,7 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
             "0/1 (0%)",
         ]
         await cluster.create(job("medium", "medium", gpus=1, program=STAYS))
-        [pod] = await witness.until("medium runs", lambda: running(witness, "medium"))
+        [pod] = await monitor.until("medium runs", lambda: running(monitor, "medium"))
         name = pod["metadata"]["name"]
         assert without_times(await shows(cluster, "get", "medium")) == [
             "STATUS: RUNNING",
@@ -59,8 +59,8 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
         await cluster.create(
             job("critical", "critical", gpus=1, program=f"until test -e {enough}; do sleep 0.05; done")
         )
-        await witness.until("critical runs", lambda: running(witness, "critical"))
-        await witness.until("why medium waits", lambda: witness.told("Waiting", "Job", "medium"))
+        await monitor.until("critical runs", lambda: running(monitor, "critical"))
+        await monitor.until("why medium waits", lambda: monitor.told("Waiting", "Job", "medium"))
         listed = without_times(await shows(cluster, "list"))
         assert listed[1:] == ["critical  RUNNING  JOB  0s  192.168.0.23", "medium  QUEUING  JOB  0s  N/A"]
         wide = [" ".join(line.split()) for line in await shows(cluster, "ls", "-o", "wide")]
@@ -76,18 +76,18 @@ def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Pat
         assert any(re.search(r"^job/medium +Normal +\d+s +\[Preempted\] preempt", line) for line in with_events)
 
         enough.touch()
-        await witness.until("medium is back", lambda: running(witness, "medium"))
-        done = await witness.until("critical is done", lambda: _completed(witness, "critical"))
+        await monitor.until("medium is back", lambda: running(monitor, "medium"))
+        done = await monitor.until("critical is done", lambda: _completed(monitor, "critical"))
         assert done
         assert (await shows(cluster, "get", "critical"))[0] == "STATUS: SUCCEEDED"
-        await witness.until("the books say so", lambda: len(witness.told("Resumed", "Job", "medium")) >= 2)
+        await monitor.until("the books say so", lambda: len(monitor.told("Resumed", "Job", "medium")) >= 2)
         assert any("it went on, on 192.168.0.23." in line for line in await shows(cluster, "why", "medium"))
 
     shared.play(example_nodes("one-gpu"), scenario)
 
 
-def _completed(witness: Witness, name: str) -> bool:
-    status = (witness.find(JOBS, name) or {}).get("status", {})
+def _completed(monitor: ClusterMonitor, name: str) -> bool:
+    status = (monitor.find(JOBS, name) or {}).get("status", {})
     return any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions", ()))
 
 
@@ -95,11 +95,11 @@ def test_jobs_of_every_origin_in_every_form(tmp_path: Path) -> None:
     """A JobSet is one job, whatever it makes of itself; its nodes share the address of this machine."""
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(jobset("set", 2, job("any", pods=2, gpus=1)), job("lone", gpus=1), job("set-2", gpus=8))
-        pods = await witness.until("the set runs", lambda: running(witness, "set", 4))
-        await witness.until("lone runs", lambda: running(witness, "lone"))
-        await witness.until("why set-2 waits", lambda: witness.told("FailedScheduling", "Pod", "set-2"))
+        pods = await monitor.until("the set runs", lambda: running(monitor, "set", 4))
+        await monitor.until("lone runs", lambda: running(monitor, "lone"))
+        await monitor.until("why set-2 waits", lambda: monitor.told("FailedScheduling", "Pod", "set-2"))
         assert await shows(cluster, "list", "-o", "name", "-T", "jobset") == ["jobset.jobset.x-k8s.io/set"]
         listed = json.loads("\n".join(await shows(cluster, "list", "-o", "json")))["jobs"]
         assert {one["name"]: one["status"] for one in listed} == {

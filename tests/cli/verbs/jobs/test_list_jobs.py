@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.cli.commands import shows
 from tests.cli.queries.documents import NOW, conditions, job, pod, spec_of, summary
+from tests.embedded.cluster_monitor import Document
 from tests.embedded.real_cluster import RealCluster, node
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document
 from understudy.cli.verbs.jobs.list_jobs import list_lines, shortened, wide_list_lines
 from understudy.cli.verbs.jobs.top import instance_usage_lines, job_usage_lines
 from understudy.kinds.registry import JOB_RESOURCES
@@ -69,12 +69,12 @@ def _spec(resource: Resource, program: str) -> Document:
 
 def test_every_kind_is_listed_shown_and_read_alike(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         assert await shows(cluster, "list") == ["NAME  STATUS  TRAINER  AGE  NODE"]
         assert await shows(cluster, "events") == ["No events."]
         manifests = [manifest(resource) for resource in KINDS]
         await cluster.create(*manifests)
-        await witness.until("all run", lambda: _running(witness.all(PODS)) == 2 * len(KINDS))
+        await monitor.until("all run", lambda: _running(monitor.all(PODS)) == 2 * len(KINDS))
         names = {one["metadata"]["name"]: one["kind"] for one in manifests}
         rows = [line.split() for line in (await shows(cluster, "list"))[1:]]
         assert {row[0]: row[2] for row in rows} == {name: kind.upper() for name, kind in names.items()}

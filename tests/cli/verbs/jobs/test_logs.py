@@ -9,15 +9,15 @@ import pytest
 
 from tests.cli.commands import PATIENCE, ended, refuses, shows, started, typed
 from tests.cli.shell import Shell
+from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.shared_cluster import SharedClusters
-from tests.embedded.witness import Document, Witness
 from tests.eventually import eventually_async
 
 
-def pods(witness: Witness, name: str, phase: str, count: int = 1) -> list[Document]:
-    found = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") == phase]
+def pods(monitor: ClusterMonitor, name: str, phase: str, count: int = 1) -> list[Document]:
+    found = [one for one in monitor.pods_of(name) if one.get("status", {}).get("phase") == phase]
     return found if len(found) == count else []
 
 
@@ -26,9 +26,9 @@ def test_logs_of_every_instance_while_it_runs_and_after(shared: SharedClusters, 
     program = f"echo I am $JOB_COMPLETION_INDEX; echo two; until test -e {go_on}; do sleep 0.05; done; echo end"
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(jobset("set", 1, job("any", pods=2, program=program)))
-        await witness.until("it runs", lambda: pods(witness, "set", "Running", 2))
+        await monitor.until("it runs", lambda: pods(monitor, "set", "Running", 2))
         follower = await started(cluster, "logs", "set", "-f", "-i", "job-0-1")
         assert follower.stdout is not None
         async with asyncio.timeout(PATIENCE):
@@ -45,7 +45,7 @@ def test_logs_of_every_instance_while_it_runs_and_after(shared: SharedClusters, 
         assert "is the first attempt: there is none before it" in before.err
         go_on.touch()
         assert (await ended(follower)).out == "two\nend\n"
-        await witness.until("it has ended", lambda: pods(witness, "set", "Succeeded", 2))
+        await monitor.until("it has ended", lambda: pods(monitor, "set", "Succeeded", 2))
         assert (await shows(cluster, "logs", "set"))[-1] == "end"
 
     shared.play([node("n-0")], scenario)
@@ -57,16 +57,16 @@ def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path:
     again["spec"]["backoffLimit"] = 3
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.cordon("n-1")
         await cluster.create(again, job("fails", program="echo last words; exit 1"))
         await cluster.create(job("waits", gpus=1, program="echo begun; sleep 1000"))
-        [dead] = await witness.until("it has failed", lambda: pods(witness, "fails", "Failed"))
+        [dead] = await monitor.until("it has failed", lambda: pods(monitor, "fails", "Failed"))
         assert await shows(cluster, "logs", "fails") == ["last words"]
         assert await shows(cluster, "logs", "fails", "-i", dead["metadata"]["name"]) == ["last words"]
-        await witness.until("it was started again", lambda: _restarted(witness, "again"))
+        await monitor.until("it was started again", lambda: _restarted(monitor, "again"))
         assert await shows(cluster, "logs", "again", "--previous") == ["from inside"]
-        await witness.until("why it waits", lambda: witness.told("FailedScheduling", "Pod", "waits"))
+        await monitor.until("why it waits", lambda: monitor.told("FailedScheduling", "Pod", "waits"))
         said = await typed(cluster, "logs", "waits")
         assert (said.code, said.out) == (1, "")
         assert re.match(r"understudy: waits-\S+ has no log yet: needs 1 pod with 1 nvidia.com/gpu", said.err)
@@ -87,13 +87,13 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
     fails = job("fails", "low", gpus=2, program=program, on_preemption="fail")
 
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=2)
         await cluster.create(low)
-        await witness.until("it runs", lambda: pods(witness, "low", "Running", 2))
+        await monitor.until("it runs", lambda: pods(monitor, "low", "Running", 2))
         stays = f"until test -e {tmp_path}/go-on; do sleep 0.05; done"
         await cluster.create(job("urgent", "high", gpus=2, program=stays))
-        await witness.until("it had to go", lambda: took_over(witness, "urgent", "low"))
+        await monitor.until("it had to go", lambda: took_over(monitor, "urgent", "low"))
         assert (await shows(cluster, "get", "low"))[0] == "STATUS: QUEUING"
         await eventually_prints(cluster, "saved", "logs", "low")
         queued = await typed(cluster, "logs", "low", "-i", "job-0-1")
@@ -103,7 +103,7 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
         figures = json.loads("\n".join(await shows(cluster, "get", "low", "-o", "json")))
         assert figures["attempts"] == 1
         (tmp_path / "go-on").touch()
-        await witness.until("it goes on", lambda: pods(witness, "low", "Running", 2))
+        await monitor.until("it goes on", lambda: pods(monitor, "low", "Running", 2))
         assert "ATTEMPTS: 2" in await shows(cluster, "get", "low")
         assert "saved" not in await shows(cluster, "logs", "low")
         before = await typed(cluster, "logs", "low", "--previous")
@@ -114,9 +114,9 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
         assert said == "--attempt 3: low has the logs of attempts 1, 2"
         await shows(cluster, "delete", "low")
         await cluster.create(fails)
-        await witness.until("it runs", lambda: pods(witness, "fails", "Running"))
+        await monitor.until("it runs", lambda: pods(monitor, "fails", "Running"))
         await cluster.create(job("again", "high", gpus=2, program="sleep 1000"))
-        await witness.until("it had to fail", lambda: took_over(witness, "again", "fails"))
+        await monitor.until("it had to fail", lambda: took_over(monitor, "again", "fails"))
         await eventually_prints(cluster, "saved", "logs", "fails")
         listed = await shows(cluster, "get", "fails")
         assert (listed[0], listed[-1].split()[1], listed[-1].split()[-1]) == ("STATUS: FAILED", "FAILED", "n-0")
@@ -126,8 +126,8 @@ def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> No
     play(tmp_path, [node("n-0", gpu="2")], scenario)
 
 
-def took_over(witness: Witness, name: str, victim: str) -> bool:
-    return bool(pods(witness, name, "Running")) and not witness.pods_of(victim)
+def took_over(monitor: ClusterMonitor, name: str, victim: str) -> bool:
+    return bool(pods(monitor, name, "Running")) and not monitor.pods_of(victim)
 
 
 async def eventually_prints(cluster: RealCluster, line: str, *arguments: str) -> None:
@@ -139,8 +139,8 @@ async def eventually_prints(cluster: RealCluster, line: str, *arguments: str) ->
     await eventually_async(lines, until=lambda found: line in found)
 
 
-def _restarted(witness: Witness, name: str) -> bool:
-    named = [one.get("status", {}) for one in witness.pods_of(name)]
+def _restarted(monitor: ClusterMonitor, name: str) -> bool:
+    named = [one.get("status", {}) for one in monitor.pods_of(name)]
     return any(c["restartCount"] and "running" in c["state"] for s in named for c in s.get("containerStatuses", ()))
 
 

@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 def seat(cluster: RealCluster, name: str) -> str:
-    pods = [pod for pod in cluster.witness.pods_of(name) if pod.get("status", {}).get("phase") == "Running"]
+    pods = [pod for pod in cluster.monitor.pods_of(name) if pod.get("status", {}).get("phase") == "Running"]
     return str(pods[0]["spec"]["nodeName"]) if pods else ""
 
 
@@ -36,7 +36,7 @@ def words(line: str) -> list[str]:
 
 def test_a_spare_is_lent_recalled_and_refilled(home: Path, tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        until = cluster.witness.until
+        until = cluster.monitor.until
         await cluster.priorities(low=100, high=300)
         rule = f"rule 1: 1 node per {RACK}, r1: wanted 1, have"
 

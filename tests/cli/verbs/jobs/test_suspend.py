@@ -12,19 +12,19 @@ NODES = [node("a", gpu="4")]
 
 
 def notes(cluster: RealCluster, name: str) -> dict[str, str]:
-    found = cluster.witness.find(JOBS, name) or {"metadata": {}}
+    found = cluster.monitor.find(JOBS, name) or {"metadata": {}}
     return dict(found["metadata"].get("annotations") or {})
 
 
 def runs(cluster: RealCluster, name: str, count: int = 1) -> bool:
-    found = cluster.witness.pods_of(name)
+    found = cluster.monitor.pods_of(name)
     return [pod.get("status", {}).get("phase") for pod in found] == ["Running"] * count
 
 
 def test_jobs_pause_and_go_on_as_their_owner_says(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(jobset("pair", 2, job("template", gpus=1)), job("done", program="exit 0"))
-        await cluster.witness.until("it runs", lambda: runs(cluster, "pair", 2))
+        await cluster.monitor.until("it runs", lambda: runs(cluster, "pair", 2))
         title = "jobset.jobset.x-k8s.io/pair"
         assert await shows(cluster, "suspend", "pair", "--wait") == [f"{title} suspended"]
         assert list(pod_processes.running_containers(cluster.folder)) == []
@@ -48,7 +48,7 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create({**torch, "spec": {"pytorchReplicaSpecs": roles}})
         await cluster.create({**first, "spec": {"replicas": 1, "template": {"spec": pod_spec("", 0, STAYS)}}})
-        await cluster.witness.until("it runs", lambda: runs(cluster, "torch", 2))
+        await cluster.monitor.until("it runs", lambda: runs(cluster, "torch", 2))
         refusal = await refuses(cluster, "suspend", "torch", "first")
         assert "mpijob.kubeflow.org/first cannot be suspended" in refusal
         assert runs(cluster, "torch", 2), "the other one was not touched either"
@@ -64,24 +64,24 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared
 
 def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.priorities(low=1, high=100)
         await cluster.create(job("modest", "low", gpus=4))
-        await witness.until("modest runs", lambda: runs(cluster, "modest"))
+        await monitor.until("modest runs", lambda: runs(cluster, "modest"))
         await cluster.create(job("hero", "high", gpus=4, program=STAYS))
-        await witness.until("hero runs", lambda: runs(cluster, "hero"))
-        await witness.until("modest queues", lambda: REQUEUED_AT in notes(cluster, "modest"))
+        await monitor.until("hero runs", lambda: runs(cluster, "hero"))
+        await monitor.until("modest queues", lambda: REQUEUED_AT in notes(cluster, "modest"))
         waits = "job.batch/modest is not suspended: it was preempted, and comes back by itself when there is room"
         assert await shows(cluster, "resume", "modest") == [waits]
         stays = "job.batch/modest suspended; it was preempted, and will not come back by itself any more"
         assert await shows(cluster, "suspend", "modest") == [stays]
 
         assert await shows(cluster, "delete", "hero") == ["job.batch/hero deleted"]
-        await cluster.create(job("witness", "high", gpus=4, program="exit 0"))
-        await witness.until("the seats were free", lambda: ended(cluster, "witness"))
-        assert not witness.pods_of("modest")
+        await cluster.create(job("monitor", "high", gpus=4, program="exit 0"))
+        await monitor.until("the seats were free", lambda: ended(cluster, "monitor"))
+        assert not monitor.pods_of("modest")
         assert await shows(cluster, "resume", "modest", "--wait") == ["job.batch/modest resumed"]
-        await witness.until("modest runs again", lambda: runs(cluster, "modest"))
+        await monitor.until("modest runs again", lambda: runs(cluster, "modest"))
 
     shared.play(NODES, scenario)
 
@@ -99,5 +99,5 @@ def test_waiting_for_a_job_that_has_no_room_ends(shared: SharedClusters) -> None
 
 
 def ended(cluster: RealCluster, name: str) -> bool:
-    found = cluster.witness.find(JOBS, name) or {}
+    found = cluster.monitor.find(JOBS, name) or {}
     return any(one["type"] == "Complete" for one in found.get("status", {}).get("conditions", []))

@@ -41,7 +41,7 @@ def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.Mo
     nodes += [node(name, gpu="1", labels={POOL: "mass"}) for name in ("m1", "m2")]
 
     async def scenario(cluster: RealCluster) -> None:
-        now, until = time.time(), cluster.witness.until
+        now, until = time.time(), cluster.monitor.until
         await cluster.priorities(low=1, high=2)
 
         buggy = bound_to("kept", job("buggy", gpus=1, failed_at=format_times([now - 9, now + 500])))
@@ -73,7 +73,7 @@ def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.Mo
 
 def running(cluster: RealCluster, name: str) -> str:
     """The node of its pod."""
-    pods = [one for one in cluster.witness.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
+    pods = [one for one in cluster.monitor.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
     return str(pods[0]["spec"]["nodeName"]) if pods else ""
 
 
@@ -84,7 +84,7 @@ def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_
 
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(loop, job("unranked", "urgent"))
-        await cluster.witness.until("it crashes again and again", lambda: crash_loop(cluster))
+        await cluster.monitor.until("it crashes again and again", lambda: crash_loop(cluster))
         said = await shows(cluster, "why", "loop")
         assert said[0].endswith("0 of 1 instances run.")
         assert " is in a crash loop: container main was restarted " in said[1]
@@ -92,8 +92,8 @@ def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_
         assert said[2] == "The last line it printed: RuntimeError: no data"
         assert (await shows(cluster, "get", "loop"))[0] == "STATUS: PENDING"
         assert "CrashLoopBackOff: main, " in (await shows(cluster, "list", "-o", "wide"))[1]
-        await cluster.witness.until(
-            "why there are no pods", lambda: cluster.witness.told("FailedCreate", "Job", "unranked")
+        await cluster.monitor.until(
+            "why there are no pods", lambda: cluster.monitor.told("FailedCreate", "Job", "unranked")
         )
         said = await shows(cluster, "why", "unranked")
         assert "Its pods are not made: the cluster has no PriorityClass urgent." in said
@@ -105,7 +105,7 @@ def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_
 
 def crash_loop(cluster: RealCluster) -> bool:
     statuses = [
-        status for one in cluster.witness.pods_of("loop") for status in one["status"].get("containerStatuses", ())
+        status for one in cluster.monitor.pods_of("loop") for status in one["status"].get("containerStatuses", ())
     ]
     return any(status["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff" for status in statuses)
 
@@ -118,7 +118,7 @@ def test_a_program_that_does_not_exist_and_a_failed_init_container(tmp_path: Pat
 
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(absent, cloned)
-        await cluster.witness.until("both failed", lambda: all(phases(cluster, name) for name in ("absent", "cloned")))
+        await cluster.monitor.until("both failed", lambda: all(phases(cluster, name) for name in ("absent", "cloned")))
         assert any("there is no program pythonn" in line for line in await shows(cluster, "why", "absent"))
         no_log = await typed(cluster, "logs", "absent")
         assert (no_log.code, no_log.out, "there is no program pythonn" in no_log.err) == (0, "", True)
@@ -132,4 +132,4 @@ def test_a_program_that_does_not_exist_and_a_failed_init_container(tmp_path: Pat
 
 
 def phases(cluster: RealCluster, name: str) -> bool:
-    return any(one.get("status", {}).get("phase") == "Failed" for one in cluster.witness.pods_of(name))
+    return any(one.get("status", {}).get("phase") == "Failed" for one in cluster.monitor.pods_of(name))

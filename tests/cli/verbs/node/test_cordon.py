@@ -16,14 +16,14 @@ WITHOUT_SPARE = [node("a", gpu="4"), node("b", gpu="4")]
 
 
 def seats(cluster: RealCluster, name: str) -> list[str]:
-    pods = cluster.witness.pods_of(name)
+    pods = cluster.monitor.pods_of(name)
     return [pod["spec"].get("nodeName", "") for pod in pods if pod.get("status", {}).get("phase") == "Running"]
 
 
 def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("train", gpus=3))
-        await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
+        await cluster.monitor.until("it runs", lambda: seats(cluster, "train") == ["a"])
         lines = [line.split() for line in await shows(cluster, "node", "list")]
         assert " ".join(lines[0]) == "NAME STATUS ROLES POOL CAPACITY SLICE ACCELERATORS ALLOCATED SPARE AGE"
         assert " ".join(lines[1][:-1]) == "a Ready <none> workers on-demand <none> 4 nvidia.com/gpu 3 <none>"
@@ -45,48 +45,48 @@ def test_a_cordoned_node_gets_nothing_new(shared: SharedClusters) -> None:
         assert (await shows(cluster, "node", "list"))[1].split()[1] == "Ready,SchedulingDisabled"
         assert "no node 'c'" in await refuses(cluster, "node", "uncordon", "a", "c")
         await cluster.create(job("train", gpus=4))
-        await cluster.witness.until("it is told why", lambda: cluster.witness.told("FailedScheduling", "Pod", "train"))
+        await cluster.monitor.until("it is told why", lambda: cluster.monitor.told("FailedScheduling", "Pod", "train"))
         assert await shows(cluster, "node", "uncordon", "b") == ["node/b uncordoned"]
-        await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["b"])
+        await cluster.monitor.until("it runs", lambda: seats(cluster, "train") == ["b"])
 
     shared.play(WITHOUT_SPARE, scenario)
 
 
 def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClusters) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         body, bare = job("train", gpus=4), lone_pod("bare")
         body["spec"]["backoffLimit"] = 3  # an eviction counts as a failure, as in Kubernetes
         bare["spec"]["nodeName"] = "b"
         await cluster.create(body, bare)
-        await witness.until("both run", lambda: seats(cluster, "train") and seats(cluster, "bare"))
+        await monitor.until("both run", lambda: seats(cluster, "train") and seats(cluster, "bare"))
         refusal = await refuses(cluster, "node", "drain", "a", "b")
         assert refusal == "node b: default/bare would not be made again; --force evicts them too"
-        assert not (witness.find(NODES, "a") or {})["spec"].get("unschedulable"), "nothing was touched"
+        assert not (monitor.find(NODES, "a") or {})["spec"].get("unschedulable"), "nothing was touched"
         lines = await shows(cluster, "node", "drain", "b", "--force")
         assert "evicting pod default/bare" in lines
         assert (lines[0], lines[-1]) == ("node/b cordoned", "node/b drained")
-        await witness.until("it is gone", lambda: witness.find(PODS, "bare") is None)
+        await monitor.until("it is gone", lambda: monitor.find(PODS, "bare") is None)
         await shows(cluster, "node", "uncordon", "b")
-        [home] = await witness.until("train has a seat", lambda: seats(cluster, "train"))
+        [home] = await monitor.until("train has a seat", lambda: seats(cluster, "train"))
         assert (await shows(cluster, "node", "drain", home))[-1] == f"node/{home} drained"
 
         def moved() -> list[str]:
             return [node for node in seats(cluster, "train") if node != home]
 
-        [there] = await witness.until("it moved", moved)
+        [there] = await monitor.until("it moved", moved)
         told = re.compile(rf"{home} was drained \d+s ago: (train-\S+) moved to {there} as train-\S+\.")
         assert any(told.fullmatch(line) for line in await shows(cluster, "why", "train"))
-        await witness.until("the eviction is told", lambda: witness.told("Evicted", "Pod", "train"))
+        await monitor.until("the eviction is told", lambda: monitor.told("Evicted", "Pod", "train"))
 
     shared.play(WITHOUT_SPARE, scenario)
 
 
 def test_a_drain_waits_for_budgets(tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         await cluster.create(job("train", gpus=4), budget("keep", "train", 1))
-        await witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
+        await monitor.until("it runs", lambda: seats(cluster, "train") == ["a"])
         said = await typed(cluster, "node", "drain", "a", "--timeout", "500ms")
         assert said.code == 1
         assert "stays for now: Cannot evict pod as it would violate the pod's disruption budget." in said.out

@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 def seat(cluster: RealCluster, but: str = "") -> str:
     """Where the job runs, if it is not there."""
-    up = [pod for pod in cluster.witness.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
+    up = [pod for pod in cluster.monitor.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
     nodes = [pod["spec"]["nodeName"] for pod in up]
     return nodes[0] if len(nodes) == 1 and nodes[0] != but else ""
 
@@ -51,14 +51,14 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
     home: Path, how: str, told: str, status: str, why: str
 ) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
-        first = await witness.until("it runs", lambda: seat(cluster))
+        first = await monitor.until("it runs", lambda: seat(cluster))
         [process] = [state.pid for state in pod_processes.running_containers(cluster.folder)]
         [line] = await shows(cluster, "node", "fail", first, "--how", how)
         assert line.startswith(f"node/{first} {told}")
-        second = await witness.until("it runs elsewhere", lambda: seat(cluster, but=first))
+        second = await monitor.until("it runs elsewhere", lambda: seat(cluster, but=first))
         [listed] = [line for line in await shows(cluster, "node", "list", "-o", "wide") if line.startswith(first)]
         assert status in listed.split()[1]
         assert why in listed or "NodeStatusUnknown" in listed
@@ -68,8 +68,8 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
         assert listed.split()[1] == "Ready"
         await shows(cluster, "node", "cordon", second)
         await cluster.create(job("again", gpus=4))
-        await witness.until(
-            "it takes seats", lambda: {p["spec"].get("nodeName") for p in witness.pods_of("again")} == {first}
+        await monitor.until(
+            "it takes seats", lambda: {p["spec"].get("nodeName") for p in monitor.pods_of("again")} == {first}
         )
 
     play(home, TWO, scenario)
@@ -77,14 +77,14 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
 
 def test_a_node_that_vanishes_stays_away_until_it_recovers(home: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
-        witness = cluster.witness
+        monitor = cluster.monitor
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
-        first = await witness.until("it runs", lambda: seat(cluster))
+        first = await monitor.until("it runs", lambda: seat(cluster))
         [line] = await shows(cluster, "node", "fail", first, "--how", "vanish")
         assert line == f"node/{first} has vanished: its processes are killed, and its Node is deleted"
-        await witness.until("it runs elsewhere", lambda: seat(cluster, but=first))
-        assert witness.find(NODES, first) is None
+        await monitor.until("it runs elsewhere", lambda: seat(cluster, but=first))
+        assert monitor.find(NODES, first) is None
         assert await shows(cluster, "node", "recover", first) == [f"node/{first} is ready"]
 
     play(home, TWO, scenario)

@@ -29,12 +29,12 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 def notice(cluster: RealCluster, name: str) -> Notice | None:
-    document = cluster.witness.find(NODES, name) or {"metadata": {}}
+    document = cluster.monitor.find(NODES, name) or {"metadata": {}}
     return notice_in(name, document["metadata"].get("annotations", {}))
 
 
 def seat(cluster: RealCluster) -> str:
-    up = [pod for pod in cluster.witness.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
+    up = [pod for pod in cluster.monitor.pods_of("train") if pod.get("status", {}).get("phase") == "Running"]
     return str(up[0]["spec"]["nodeName"]) if len(up) == 1 else ""
 
 
@@ -96,10 +96,10 @@ def test_a_node_dies_at_the_deadline_and_its_job_has_moved(home: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
-        first = await cluster.witness.until("it runs", lambda: seat(cluster))
+        first = await cluster.monitor.until("it runs", lambda: seat(cluster))
         lines = await shows(cluster, "node", "notice", first, "--in", "2s", "--then-fail")
         assert lines[-1] == f"node/{first} is dead: its machine is gone"
-        await cluster.witness.until("it runs elsewhere", lambda: seat(cluster) not in ("", first))
+        await cluster.monitor.until("it runs elsewhere", lambda: seat(cluster) not in ("", first))
         assert (await status(cluster, first)).startswith("NotReady")
 
     play(home, TWO, scenario)

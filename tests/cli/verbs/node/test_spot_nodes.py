@@ -17,7 +17,7 @@ NOTICE = "understudy.dev/notice"
 
 
 def seats(cluster: RealCluster, name: str) -> list[str]:
-    return [pod["spec"].get("nodeName", "") for pod in cluster.witness.pods_of(name)]
+    return [pod["spec"].get("nodeName", "") for pod in cluster.monitor.pods_of(name)]
 
 
 async def give_notice(cluster: RealCluster, name: str, seconds: float) -> None:
@@ -31,7 +31,7 @@ async def give_notice(cluster: RealCluster, name: str, seconds: float) -> None:
 def test_spot_nodes_and_announced_ends_are_shown(tmp_path: Path) -> None:
     async def scenario(cluster: RealCluster) -> None:
         await cluster.create(job("train", gpus=2))
-        await cluster.witness.until("it is seated", lambda: seats(cluster, "train") == ["spot"])
+        await cluster.monitor.until("it is seated", lambda: seats(cluster, "train") == ["spot"])
         listed = [line.split() for line in await shows(cluster, "node", "list")]
         assert [row[listed[0].index("CAPACITY")] for row in listed[1:]] == ["on-demand", "spot"]
         assert await shows(cluster, "node", "list", "--spot", "-o", "name") == ["node/spot"]

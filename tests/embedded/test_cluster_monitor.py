@@ -1,4 +1,4 @@
-"""The witness of stories on real clusters sees gangs that sit or start in part, at any time and not only at the end."""
+"""The monitor of stories on real clusters sees gangs that sit or start in part, at any time and not only at the end."""
 
 import time
 from typing import Any, cast
@@ -6,8 +6,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from tests.embedded import witness as witnessing
-from tests.embedded.witness import LONGEST_SWAP, Witness, is_partly_seated
+from tests.embedded import cluster_monitor
+from tests.embedded.cluster_monitor import LONGEST_SWAP, ClusterMonitor, is_partly_seated
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Gang, Island, Member, Shape
 from understudy.objects.resources import JOBS, PODS, Resource
@@ -21,15 +21,15 @@ class Told:
     """A cluster of which a test tells the changes."""
 
     def __init__(self) -> None:
-        self.witness = Witness(cast("Cluster", self), (), Policy())
+        self.monitor = ClusterMonitor(cast("Cluster", self), (), Policy())
 
     def tell(self, resource: Resource, document: Document) -> None:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
-        self.witness.hear(resource, Change(ChangeType.MODIFIED, msgspec.json.encode(body)))
+        self.monitor.hear(resource, Change(ChangeType.MODIFIED, msgspec.json.encode(body)))
 
     def synced(self) -> "Told":
-        for resource in witnessing.FOLLOWED:
-            self.witness.hear(resource, Change(ChangeType.SYNCED))
+        for resource in cluster_monitor.FOLLOWED:
+            self.monitor.hear(resource, Change(ChangeType.SYNCED))
         return self
 
     def job(self, revision: int, holds: str = "") -> None:
@@ -59,7 +59,7 @@ def test_a_gang_that_starts_in_part_is_told_though_it_is_whole_in_the_end(told: 
     told.pod(2, 0, "a")
     told.pod(3, 0, "a", runs=True)
     told.pod(4, 1, "b", runs=True)
-    [words] = told.witness.partial_starts()
+    [words] = told.monitor.partial_starts()
     assert words.startswith("train: pod uid-0 ran at revision 3 with seats for 1 of 2 members")
 
 
@@ -68,16 +68,16 @@ def test_a_gang_that_starts_whole_is_not(told: Told) -> None:
     told.pod(3, 1, "b")
     told.pod(4, 0, "a", runs=True)
     told.pod(5, 1, "b", runs=True)
-    assert told.witness.partial_starts() == []
+    assert told.monitor.partial_starts() == []
 
 
 def test_only_a_hold_for_the_missing_member_excuses_a_start(told: Told) -> None:
     told.job(2, holds="train-0=a")
     told.pod(3, 0, "a")
     told.pod(4, 0, "a", runs=True)
-    assert len(told.witness.partial_starts()) == 1
+    assert len(told.monitor.partial_starts()) == 1
     told.job(2, holds="train-1=b")
-    assert told.witness.partial_starts() == []
+    assert told.monitor.partial_starts() == []
 
 
 def test_a_gang_that_sits_in_part_for_long_is_told_though_it_is_whole_in_the_end(
@@ -90,7 +90,7 @@ def test_a_gang_that_sits_in_part_for_long_is_told_though_it_is_whole_in_the_end
     clock[0] += LONGEST_SWAP + 1.0
     told.pod(4, 1)
     told.pod(5, 1, "b")
-    assert told.witness.wrong == [
+    assert told.monitor.wrong == [
         f"Job default/train has had seats for some members only, for more than {LONGEST_SWAP:g} s"
     ]
 

@@ -56,7 +56,7 @@ FOLLOWED = (
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
 
 
-class Witness:
+class ClusterMonitor:
     def __init__(
         self, cluster: Cluster, more: Iterable[Resource], policy: Policy, view: ClusterView | None = None
     ) -> None:
