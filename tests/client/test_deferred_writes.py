@@ -11,7 +11,7 @@ import pytest
 from understudy.client.deferred_writes import CONCURRENCY, DELAY, LONGEST_DELAY, DeferredWrites
 
 
-class _Hurry(selectors.SelectSelector):
+class _FastSelector(selectors.SelectSelector):
     """A sleep returns at once, and the time has passed."""
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class _Loop(asyncio.SelectorEventLoop):
     """Its time passes only while all its tasks sleep."""
 
     def __init__(self) -> None:
-        self._hurry = _Hurry()
+        self._hurry = _FastSelector()
         super().__init__(self._hurry)
 
     def time(self) -> float:
         return self._hurry.passed
 
 
-class Diary:
+class WriteLog:
     """Errands that note when they were run."""
 
     def __init__(self) -> None:
@@ -51,16 +51,16 @@ class Diary:
         self.ran.append(asyncio.get_running_loop().time())
 
 
-def tell(scenario: Callable[[Diary], Coroutine[Any, Any, None]]) -> None:
+def tell(scenario: Callable[[WriteLog], Coroutine[Any, Any, None]]) -> None:
     async def told() -> None:
-        await scenario(Diary())
+        await scenario(WriteLog())
 
     with asyncio.Runner(loop_factory=_Loop) as runner:
         runner.run(told())
 
 
 def test_an_errand_is_put_off_for_a_moment() -> None:
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         diary.errands.add(diary.errand())
         await diary.errands.settled()
         assert diary.ran == [pytest.approx(DELAY)]
@@ -69,7 +69,7 @@ def test_an_errand_is_put_off_for_a_moment() -> None:
 
 
 def test_an_errand_makes_way_for_an_urgent_write_and_for_what_it_brings_about() -> None:
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         diary.errands.add(diary.errand())
         with diary.errands.urgent():
             await asyncio.sleep(2.0)
@@ -80,7 +80,7 @@ def test_an_errand_makes_way_for_an_urgent_write_and_for_what_it_brings_about() 
 
 
 def test_a_deferred_write_is_made_in_the_end_however_busy_the_client_is() -> None:
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         with diary.errands.urgent():
             diary.errands.add(diary.errand())
             await diary.errands.settled()
@@ -90,7 +90,7 @@ def test_a_deferred_write_is_made_in_the_end_however_busy_the_client_is() -> Non
 
 
 def test_errands_leave_connections_to_what_is_urgent() -> None:
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         for _ in range(3 * CONCURRENCY):
             diary.errands.add(diary.errand(takes=1.0))
         await diary.errands.settled()
@@ -103,7 +103,7 @@ def test_an_errand_that_fails_is_left_undone_and_hinders_no_other() -> None:
     async def fails() -> None:
         raise OSError("refused")
 
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         diary.errands.add(fails())
         diary.errands.add(diary.errand())
         await diary.errands.settled()
@@ -114,7 +114,7 @@ def test_an_errand_that_fails_is_left_undone_and_hinders_no_other() -> None:
 
 @pytest.mark.parametrize("after", [0.0, DELAY + 0.1], ids=["put off", "waiting for its turn"])
 def test_an_errand_that_is_cancelled_before_it_began_leaves_no_warning(after: float) -> None:
-    async def scenario(diary: Diary) -> None:
+    async def scenario(diary: WriteLog) -> None:
         for _ in range(CONCURRENCY + 1):
             diary.errands.add(diary.errand(takes=60.0))
         await asyncio.sleep(after)

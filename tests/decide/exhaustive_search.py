@@ -28,7 +28,7 @@ class Setting(NamedTuple):
     now: float
 
 
-Feasible = Callable[[reference_rules.Board], bool]
+Feasible = Callable[[reference_rules.Placement], bool]
 
 
 def essential(gang: Gang) -> list[str]:
@@ -105,7 +105,7 @@ def choices(setting: Setting, by: Gang) -> Iterator[tuple[Loss, ...]]:
         yield tuple(loss for loss in combination if loss is not None)
 
 
-def board_for(gang: Gang, setting: Setting, with_leaving: bool = False) -> reference_rules.Board:
+def board_for(gang: Gang, setting: Setting, with_leaving: bool = False) -> reference_rules.Placement:
     """What the gang finds: the others, and the seats held from it; without `with_leaving`, once they have left."""
     snapshot, policy, now = setting
     holders = [g for g in snapshot.gangs.values() if g.holds and reference_rules.respects_hold(gang, g, policy, now)]
@@ -124,13 +124,13 @@ def with_one_put_back(chosen: Sequence[Loss]) -> Iterator[list[Loss]]:
                 yield [*others, loss._replace(members=tuple(m for m in loss.members if m not in piece))]
 
 
-def without(board: reference_rules.Board, chosen: Iterable[Loss]) -> reference_rules.Board:
+def without(board: reference_rules.Placement, chosen: Iterable[Loss]) -> reference_rules.Placement:
     gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
     staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
-    return reference_rules.Board(board.nodes, staying)
+    return reference_rules.Placement(board.nodes, staying)
 
 
-def cheapest(setting: Setting, by: Gang, board: reference_rules.Board, feasible: Feasible) -> Cost | None:
+def cheapest(setting: Setting, by: Gang, board: reference_rules.Placement, feasible: Feasible) -> Cost | None:
     """The least cost for which `feasible` holds; None where no preemption is enough."""
     everything = list(choices(setting, by))
     if not feasible(without(board, everything[-1])):
@@ -160,7 +160,7 @@ def makes_room(setting: Setting, gang: Gang, wanted: Sequence[str]) -> Feasible:
     def allowed(member: Member, node: Node) -> bool:
         return reference_rules.may_ever_sit(gang, member, node, setting.policy, setting.now, repair)
 
-    def feasible(board: reference_rules.Board) -> bool:
+    def feasible(board: reference_rules.Placement) -> bool:
         for names in on_the_move(setting.snapshot, gang, wanted) if repair else [list(wanted)]:
             if reference_rules.placement(moved_out(board, gang, names), gang, names, allowed) is not None:
                 return True
@@ -183,9 +183,9 @@ def on_the_move(snapshot: Snapshot, gang: Gang, wanted: Sequence[str]) -> list[l
     return [few] if few == many else [few, many]
 
 
-def moved_out(board: reference_rules.Board, gang: Gang, names: Sequence[str]) -> reference_rules.Board:
+def moved_out(board: reference_rules.Placement, gang: Gang, names: Sequence[str]) -> reference_rules.Placement:
     """The board on which these members of the gang still fill their old seats, but belong to no island any more."""
-    kept = reference_rules.Board(board.nodes)
+    kept = reference_rules.Placement(board.nodes)
     for sitter in board.sitters():
         if sitter.gang.key != gang.key or sitter.member.name not in names:
             kept.add(sitter)

@@ -49,7 +49,7 @@ PRIORITIES = (0, 10, 20, 30)
 SUSPENSIONS = (Suspension.REQUEUED, Suspension.BY_OWNER)
 
 
-class Knobs(msgspec.Struct, frozen=True):
+class ClusterOptions(msgspec.Struct, frozen=True):
     """How often, in percent, the less plain things happen."""
 
     domains: int = 4
@@ -87,13 +87,13 @@ class Cluster(msgspec.Struct, frozen=True):
         return Snapshot.of(self.nodes, self.gangs, self.budgets)
 
 
-def seeded(seed: int, knobs: Knobs) -> Cluster:
-    return cluster(random.Random(seed).randint, knobs)
+def seeded(seed: int, options: ClusterOptions) -> Cluster:
+    return cluster(random.Random(seed).randint, options)
 
 
 @st.composite
-def clusters(draw: st.DrawFn, knobs: Knobs = Knobs()) -> Cluster:  # noqa: B008
-    return cluster(lambda low, high: draw(st.integers(low, high)), knobs)
+def clusters(draw: st.DrawFn, options: ClusterOptions = ClusterOptions()) -> Cluster:  # noqa: B008
+    return cluster(lambda low, high: draw(st.integers(low, high)), options)
 
 
 def chance(roll: Roll, percent: int) -> bool:
@@ -104,77 +104,77 @@ def one_of(roll: Roll, options: Sequence[T]) -> T:
     return options[roll(0, len(options) - 1)]
 
 
-def cluster(roll: Roll, knobs: Knobs) -> Cluster:
+def cluster(roll: Roll, options: ClusterOptions) -> Cluster:
     policy = Policy(lend_below=one_of(roll, (0, 10, 20)), min_runtime=120.0)
     nodes = [
         node
-        for domain in range(max(roll(1, knobs.domains), roll(1, knobs.domains)))
-        for node in domain_of(roll, domain, knobs)
+        for domain in range(max(roll(1, options.domains), roll(1, options.domains)))
+        for node in domain_of(roll, domain, options)
     ]
     state = Snapshot.of(nodes, index=(SLICE, RACK))
-    state = filled(roll, state, policy, knobs) if knobs.full else partly_filled(roll, state, policy, knobs)
-    if chance(roll, knobs.holds):
+    state = filled(roll, state, policy, options) if options.full else partly_filled(roll, state, policy, options)
+    if chance(roll, options.holds):
         state = with_holds(roll, state, policy)
-    ill = tuple(fallen_ill(roll, node, knobs) for node in nodes)
+    ill = tuple(fallen_ill(roll, node, options) for node in nodes)
     budgets = tuple(budget_of(roll, number) for number in range(roll(0, 2)))
     return Cluster(ill, tuple(state.gangs[key] for key in sorted(state.gangs)), budgets, policy)
 
 
-def partly_filled(roll: Roll, state: Snapshot, policy: Policy, knobs: Knobs) -> Snapshot:
+def partly_filled(roll: Roll, state: Snapshot, policy: Policy, options: ClusterOptions) -> Snapshot:
     """Some gangs that run, where the rules let them, and some that wait."""
-    for number in range(roll(0, knobs.running)):
-        gang = gang_of(roll, f"run{number}", knobs, PRIORITIES)
-        state = state.updated(gangs=[seated_somewhere(roll, state, gang, policy, knobs)])
-    for number in range(roll(0, knobs.waiting)):
-        gang = gang_of(roll, f"wait{number}", knobs, PRIORITIES)
-        state = state.updated(gangs=[homesick(roll, gang, state) if chance(roll, knobs.homes) else gang])
+    for number in range(roll(0, options.running)):
+        gang = gang_of(roll, f"run{number}", options, PRIORITIES)
+        state = state.updated(gangs=[seated_somewhere(roll, state, gang, policy, options)])
+    for number in range(roll(0, options.waiting)):
+        gang = gang_of(roll, f"wait{number}", options, PRIORITIES)
+        state = state.updated(gangs=[homesick(roll, gang, state) if chance(roll, options.homes) else gang])
     return state
 
 
-def filled(roll: Roll, state: Snapshot, policy: Policy, knobs: Knobs) -> Snapshot:
+def filled(roll: Roll, state: Snapshot, policy: Policy, options: ClusterOptions) -> Snapshot:
     """Running gangs wherever there is room for one, and important gangs that wait."""
-    for number in range(2 * knobs.running):
-        gang = seated_somewhere(roll, state, gang_of(roll, f"run{number}", knobs, PRIORITIES[:-1]), policy, knobs)
-        if gang.seated() and len(state.gangs) < knobs.running:
+    for number in range(2 * options.running):
+        gang = seated_somewhere(roll, state, gang_of(roll, f"run{number}", options, PRIORITIES[:-1]), policy, options)
+        if gang.seated() and len(state.gangs) < options.running:
             state = state.updated(gangs=[gang])
-    for number in range(knobs.waiting):
-        state = state.updated(gangs=[gang_of(roll, f"wait{number}", knobs, PRIORITIES[2:])])
+    for number in range(options.waiting):
+        state = state.updated(gangs=[gang_of(roll, f"wait{number}", options, PRIORITIES[2:])])
     return state
 
 
 # Nodes
 
 
-def domain_of(roll: Roll, domain: int, knobs: Knobs) -> list[Node]:
+def domain_of(roll: Roll, domain: int, options: ClusterOptions) -> list[Node]:
     """The nodes of a domain are mostly of one kind of capacity."""
-    nodes = [node_of(roll, domain, index, knobs) for index in range(roll(1, knobs.nodes_in_domain))]
-    is_spot = chance(roll, knobs.spot)
+    nodes = [node_of(roll, domain, index, options) for index in range(roll(1, options.nodes_in_domain))]
+    is_spot = chance(roll, options.spot)
     return [
-        msgspec.structs.replace(n, capacity=Capacity.SPOT) if is_spot is not chance(roll, knobs.spot // 3) else n
+        msgspec.structs.replace(n, capacity=Capacity.SPOT) if is_spot is not chance(roll, options.spot // 3) else n
         for n in nodes
     ]
 
 
-def node_of(roll: Roll, domain: int, index: int, knobs: Knobs) -> Node:
+def node_of(roll: Roll, domain: int, index: int, options: ClusterOptions) -> Node:
     name = f"n{domain}-{index}"
     labels = {reference_rules.HOST: name, SLICE: f"s{domain}", RACK: f"r{domain // 2}", TIER: one_of(roll, ("a", "b"))}
-    if chance(roll, knobs.odd_nodes // 2):
+    if chance(roll, options.odd_nodes // 2):
         del labels[SLICE]
     offers = {GPU: one_of(roll, (2, 4, 1))}
     if chance(roll, 80):
         offers[CPU] = one_of(roll, (8000, 4000))
     if chance(roll, 30):
         offers[RDMA] = 1
-    taints = (Taint("dedicated", NO_SCHEDULE, "x"),) if chance(roll, knobs.odd_nodes) else ()
-    spare = one_of(roll, (SpareRole.KEPT, SpareRole.LENDABLE)) if chance(roll, knobs.odd_nodes) else SpareRole.NONE
-    failures = (NOW - 50.0,) * one_of(roll, (1, 3)) if chance(roll, knobs.odd_nodes) else ()
+    taints = (Taint("dedicated", NO_SCHEDULE, "x"),) if chance(roll, options.odd_nodes) else ()
+    spare = one_of(roll, (SpareRole.KEPT, SpareRole.LENDABLE)) if chance(roll, options.odd_nodes) else SpareRole.NONE
+    failures = (NOW - 50.0,) * one_of(roll, (1, 3)) if chance(roll, options.odd_nodes) else ()
     return Node(name, labels, offers, taints, spare=spare, failures=failures)
 
 
-def fallen_ill(roll: Roll, node: Node, knobs: Knobs) -> Node:
-    if chance(roll, knobs.odd_nodes):
+def fallen_ill(roll: Roll, node: Node, options: ClusterOptions) -> Node:
+    if chance(roll, options.odd_nodes):
         return msgspec.structs.replace(node, unschedulable=True)
-    if not chance(roll, knobs.sick):
+    if not chance(roll, options.sick):
         return node
     verdict = one_of(roll, (Verdict.LOST, Verdict.SUSPECT, Verdict.LEAVING))
     deadline = NOW + 300.0 if verdict is Verdict.LEAVING else None
@@ -184,18 +184,18 @@ def fallen_ill(roll: Roll, node: Node, knobs: Knobs) -> Node:
 # Gangs
 
 
-def gang_of(roll: Roll, name: str, knobs: Knobs, priorities: Sequence[int]) -> Gang:
+def gang_of(roll: Roll, name: str, options: ClusterOptions, priorities: Sequence[int]) -> Gang:
     """A gang that waits."""
-    shape = shape_of(roll, name, knobs)
-    topology = topology_of(roll, knobs)
+    shape = shape_of(roll, name, options)
+    topology = topology_of(roll, options)
     islands = tuple(
-        Island(f"i{i}", tuple(member_of(name, i, m, shape) for m in range(one_of(roll, knobs.members))), topology)
-        for i in range(one_of(roll, knobs.islands))
+        Island(f"i{i}", tuple(member_of(name, i, m, shape) for m in range(one_of(roll, options.members))), topology)
+        for i in range(one_of(roll, options.islands))
     )
     size = sum(len(island.members) for island in islands)
-    if chance(roll, knobs.spot // 2):
+    if chance(roll, options.spot // 2):
         islands = with_first_member_off_spot(islands)
-    started = NOW - (50.0 if chance(roll, knobs.young) else roll(200, 5000))
+    started = NOW - (50.0 if chance(roll, options.young) else roll(200, 5000))
     return Gang(
         key=f"Job/default/{name}",
         kind="Job",
@@ -204,17 +204,17 @@ def gang_of(roll: Roll, name: str, knobs: Knobs, priorities: Sequence[int]) -> G
         islands=islands,
         priority=one_of(roll, priorities),
         queued_at=float(roll(0, 3)),
-        min_members=roll(1, size) if chance(roll, knobs.elastic) else None,
-        preempts=not chance(roll, knobs.never_preempts),
-        suspension=one_of(roll, SUSPENSIONS) if chance(roll, knobs.asleep) else Suspension.NONE,
-        gates=("example.com/quota",) if chance(roll, knobs.asleep // 2) else (),
-        on_preemption=OnPreemption.FAIL if chance(roll, knobs.fails) else OnPreemption.REQUEUE,
+        min_members=roll(1, size) if chance(roll, options.elastic) else None,
+        preempts=not chance(roll, options.never_preempts),
+        suspension=one_of(roll, SUSPENSIONS) if chance(roll, options.asleep) else Suspension.NONE,
+        gates=("example.com/quota",) if chance(roll, options.asleep // 2) else (),
+        on_preemption=OnPreemption.FAIL if chance(roll, options.fails) else OnPreemption.REQUEUE,
         started_at=started,
         checkpoint_at=started + 40.0 if chance(roll, 40) else None,
-        preempted_for_it=(NOW - 60.0,) * 16 if chance(roll, knobs.guards) else (),
-        failures=(NOW - 3.0,) * 2 if chance(roll, knobs.guards) else (),
-        max_spot_members=roll(0, size - 1) if chance(roll, knobs.spot) else None,
-        one_capacity_kind=chance(roll, knobs.spot // 2),
+        preempted_for_it=(NOW - 60.0,) * 16 if chance(roll, options.guards) else (),
+        failures=(NOW - 3.0,) * 2 if chance(roll, options.guards) else (),
+        max_spot_members=roll(0, size - 1) if chance(roll, options.spot) else None,
+        one_capacity_kind=chance(roll, options.spot // 2),
     )
 
 
@@ -229,30 +229,30 @@ def member_of(gang: str, island: int, number: int, shape: Shape) -> Member:
     return Member(f"{gang}-{island}-{number}", shape, {"gang": gang, "team": "ab"[number % 2]})
 
 
-def topology_of(roll: Roll, knobs: Knobs) -> Topology | None:
-    if not chance(roll, knobs.topology):
+def topology_of(roll: Roll, options: ClusterOptions) -> Topology | None:
+    if not chance(roll, options.topology):
         return None
     mode = one_of(roll, (TopologyMode.EXCLUSIVE, TopologyMode.REQUIRED, TopologyMode.PREFERRED))
     return Topology(one_of(roll, (SLICE, SLICE, RACK)), mode)
 
 
-def shape_of(roll: Roll, name: str, knobs: Knobs) -> Shape:
+def shape_of(roll: Roll, name: str, options: ClusterOptions) -> Shape:
     gpus = one_of(roll, (1, 2, 1, 0))
     requests = {GPU: gpus, CPU: one_of(roll, (0, 1000, 0, 3000)), RDMA: int(chance(roll, 10))}
     terms: tuple[PodTerm, ...] = ()
-    if chance(roll, knobs.picky):
+    if chance(roll, options.picky):
         values = one_of(roll, ((name,), ("run0", "run1", name)))
         apart = Selector((Requirement("gang", "In", values),))
         terms = (PodTerm(one_of(roll, (reference_rules.HOST, SLICE)), apart, ("default",)),)
     return Shape(
         requests=tuple(sorted((key, amount) for key, amount in requests.items() if amount)),
         accelerators=gpus,
-        selector=((TIER, "a"),) if chance(roll, knobs.picky) else (),
-        required=(NodeTerm((Requirement(RACK, "NotIn", ("r1",)),)),) if chance(roll, knobs.picky // 2) else (),
+        selector=((TIER, "a"),) if chance(roll, options.picky) else (),
+        required=(NodeTerm((Requirement(RACK, "NotIn", ("r1",)),)),) if chance(roll, options.picky // 2) else (),
         tolerations=(Toleration("dedicated", "Exists"),) if chance(roll, 30) else (),
         anti_affinity=terms,
-        host_ports=(HostPort(one_of(roll, (80, 81))),) if chance(roll, knobs.picky // 2) else (),
-        capacity=one_of(roll, tuple(CapacityPolicy)) if chance(roll, knobs.spot // 2) else CapacityPolicy.ANY,
+        host_ports=(HostPort(one_of(roll, (80, 81))),) if chance(roll, options.picky // 2) else (),
+        capacity=one_of(roll, tuple(CapacityPolicy)) if chance(roll, options.spot // 2) else CapacityPolicy.ANY,
     )
 
 
@@ -272,7 +272,7 @@ def homesick(roll: Roll, gang: Gang, state: Snapshot) -> Gang:
     )
 
 
-def seated_somewhere(roll: Roll, state: Snapshot, gang: Gang, policy: Policy, knobs: Knobs) -> Gang:
+def seated_somewhere(roll: Roll, state: Snapshot, gang: Gang, policy: Policy, options: ClusterOptions) -> Gang:
     """The gang running: whole, elastic ones at times with less. Where the rules allow it no seats, it waits."""
     count = roll(gang.minimum, gang.size) if not _islands_bind(gang) else gang.size
     names = [m.name for m in gang.members()][:count]
@@ -281,9 +281,9 @@ def seated_somewhere(roll: Roll, state: Snapshot, gang: Gang, policy: Policy, kn
         return gang
     awake = msgspec.structs.replace(gang, suspension=Suspension.NONE, gates=())
     running = awake.reseated(seats)
-    if chance(roll, knobs.leaving) and not gang.elastic:
+    if chance(roll, options.leaving) and not gang.elastic:
         return gone_tomorrow(running)
-    if chance(roll, knobs.foreign):
+    if chance(roll, options.foreign):
         mine = {"infrastructure": True} if _plain(gang) else {"managed": False}
         return msgspec.structs.replace(running, **mine)
     return running
@@ -296,7 +296,7 @@ def seats_for(
     board = reference_rules.board_of(state, with_leaving)
     start = roll(0, len(board.nodes) - 1)
     order = [*board.nodes][start:] + [*board.nodes][:start]
-    board = reference_rules.Board({name: board.nodes[name] for name in order}, board.sitters())
+    board = reference_rules.Placement({name: board.nodes[name] for name in order}, board.sitters())
     return reference_rules.placement(
         board, gang, names, lambda m, n: reference_rules.may_ever_sit(gang, m, n, policy, NOW)
     )

@@ -15,25 +15,25 @@ from understudy.model.snapshot import Snapshot
 HOST = "kubernetes.io/hostname"
 
 
-class Sitter(NamedTuple):
+class PlacedPod(NamedTuple):
     gang: Gang
     island: Island
     member: Member
     node: str
 
 
-class Board:
+class Placement:
     """Nodes and who fills them. `without` leaves out members by (gang, member)."""
 
-    def __init__(self, nodes: Mapping[str, Node], sitters: Iterable[Sitter] = ()) -> None:
+    def __init__(self, nodes: Mapping[str, Node], sitters: Iterable[PlacedPod] = ()) -> None:
         self.nodes = nodes
-        self.at: dict[str, list[Sitter]] = {name: [] for name in nodes}
+        self.at: dict[str, list[PlacedPod]] = {name: [] for name in nodes}
         self.free = {name: dict(node.allocatable) for name, node in nodes.items()}
-        self.in_domain: dict[tuple[str, str], list[Sitter]] = {}
+        self.in_domain: dict[tuple[str, str], list[PlacedPod]] = {}
         for sitter in sitters:
             self.add(sitter)
 
-    def add(self, sitter: Sitter) -> None:
+    def add(self, sitter: PlacedPod) -> None:
         if sitter.node not in self.nodes:
             return  # its node is gone: it fills nothing
         self.at[sitter.node].append(sitter)
@@ -42,19 +42,19 @@ class Board:
         for resource, amount in sitter.member.shape.requests:
             self.free[sitter.node][resource] = self.free[sitter.node].get(resource, 0) - amount
 
-    def remove(self, sitter: Sitter) -> None:
+    def remove(self, sitter: PlacedPod) -> None:
         self.at[sitter.node].remove(sitter)
         for label in self.nodes[sitter.node].labels.items():
             self.in_domain[label].remove(self._seen(sitter))
         for resource, amount in sitter.member.shape.requests:
             self.free[sitter.node][resource] += amount
 
-    def _seen(self, sitter: Sitter) -> Sitter:
+    def _seen(self, sitter: PlacedPod) -> PlacedPod:
         """The dead own no domain: a pod on a lost node is of no island."""
         lost = self.nodes[sitter.node].health.verdict is Verdict.LOST
         return sitter._replace(island=Island("", ())) if lost else sitter
 
-    def sitters(self) -> Iterator[Sitter]:
+    def sitters(self) -> Iterator[PlacedPod]:
         for there in self.at.values():
             yield from there
 
@@ -63,20 +63,20 @@ def real_nodes(snapshot: Snapshot) -> dict[str, Node]:
     return {name: snapshot.nodes[name].node for name in sorted(snapshot.nodes)}
 
 
-def seated(gang: Gang) -> Iterator[Sitter]:
+def seated(gang: Gang) -> Iterator[PlacedPod]:
     for island in gang.islands:
         for member in island.members:
             if member.node:
-                yield Sitter(gang, island, member, member.node)
+                yield PlacedPod(gang, island, member, member.node)
 
 
-def leaving(gang: Gang, origin: Gang) -> Iterator[Sitter]:
+def leaving(gang: Gang, origin: Gang) -> Iterator[PlacedPod]:
     """Pods on their way out. The island they were in, which says what domain they still own, is in `origin`."""
     for member in gang.leaving:
         homes = [i for g in (gang, origin) for i in g.islands if any(m.name == member.name for m in i.members)]
         homes = homes or [i for i in gang.islands if member.name.startswith(f"{i.name}-")]  # as JobSets name pods
         homes = homes or [i for i in gang.islands if not i.members]  # of a gang that has ended
-        yield Sitter(gang, homes[0] if homes else Island("", ()), member, member.node)
+        yield PlacedPod(gang, homes[0] if homes else Island("", ()), member, member.node)
 
 
 def respects_hold(gang: Gang, holder: Gang, policy: Policy, now: float) -> bool:
@@ -88,19 +88,19 @@ def may_preempt(gang: Gang, policy: Policy, now: float) -> bool:
     return gang.preempts and sum(now - at < 3600.0 for at in gang.preempted_for_it) < policy.preemptions_per_hour
 
 
-def held(gang: Gang) -> Iterator[Sitter]:
+def held(gang: Gang) -> Iterator[PlacedPod]:
     where = dict(gang.holds)
     for island in gang.islands:
         for member in island.members:
             if member.name in where and where[member.name] != member.node:
-                yield Sitter(gang, island, member, where[member.name])
+                yield PlacedPod(gang, island, member, where[member.name])
 
 
 def board_of(
     snapshot: Snapshot, with_leaving: bool = True, holders: Iterable[Gang] = (), origin: Snapshot | None = None
-) -> Board:
+) -> Placement:
     """All gangs of the snapshot. `origin` remembers the islands of gangs that have ended since."""
-    board = Board(real_nodes(snapshot))
+    board = Placement(real_nodes(snapshot))
     for key in sorted(snapshot.gangs):
         gang = snapshot.gangs[key]
         if gang.warm_for:
@@ -162,7 +162,7 @@ def may_borrow(gang: Gang, node: Node, policy: Policy) -> bool:
 # What those who sit there say
 
 
-def fits_with(board: Board, new: Sitter) -> bool:
+def fits_with(board: Placement, new: PlacedPod) -> bool:
     """Room, ports, anti-affinity in both directions, and exclusive domains in both directions."""
     free = board.free[new.node]
     if any(amount > 0 and amount > free.get(resource, 0) for resource, amount in new.member.shape.requests):
@@ -180,17 +180,17 @@ def ports_clash(one: Member, other: Member) -> bool:
     return any(a.clashes(b) for a in one.shape.host_ports for b in other.shape.host_ports)
 
 
-def clash(one: Sitter, other: Sitter, key: str) -> bool:
+def clash(one: PlacedPod, other: PlacedPod, key: str) -> bool:
     """Whether `one` does not bear `other` in its own domain of `key`."""
     return repels(one, other, key) or excludes(one, other, key)
 
 
-def repels(one: Sitter, other: Sitter, key: str) -> bool:
+def repels(one: PlacedPod, other: PlacedPod, key: str) -> bool:
     terms = one.member.shape.anti_affinity
     return any(t.topology_key == key and t.matches(other.gang.namespace, other.member.labels) for t in terms)
 
 
-def excludes(one: Sitter, other: Sitter, key: str) -> bool:
+def excludes(one: PlacedPod, other: PlacedPod, key: str) -> bool:
     if not owns(one.island, key) or one.gang.infrastructure or other.gang.infrastructure:
         return False
     if one.gang.key != other.gang.key:
@@ -202,7 +202,7 @@ def owns(island: Island, key: str) -> bool:
     return island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE and island.topology.key == key
 
 
-def domain_healthy(board: Board, key: str, value: str) -> bool:
+def domain_healthy(board: Placement, key: str, value: str) -> bool:
     return all(n.health.verdict is Verdict.HEALTHY for n in board.nodes.values() if n.labels.get(key) == value)
 
 
@@ -212,7 +212,7 @@ def domain_healthy(board: Board, key: str, value: str) -> bool:
 Allowed = Callable[[Member, Node], bool]
 
 
-def placement(board: Board, gang: Gang, wanted: Iterable[str], allowed: Allowed) -> dict[str, str] | None:
+def placement(board: Placement, gang: Gang, wanted: Iterable[str], allowed: Allowed) -> dict[str, str] | None:
     """Seats for the wanted members beside all that have seats, or None when there is no way at all.
 
     Members of the gang that already sit on the board stay and count: a binding island joins them.
@@ -230,7 +230,7 @@ def placement(board: Board, gang: Gang, wanted: Iterable[str], allowed: Allowed)
     return seats if search.seat(todo, seats, ("", 0)) else None
 
 
-def has_inter_pod_rules(board: Board, gang: Gang) -> bool:
+def has_inter_pod_rules(board: Placement, gang: Gang) -> bool:
     return any(m.shape.has_inter_pod_rules for m in (*gang.members(), *(s.member for s in board.sitters())))
 
 
@@ -238,7 +238,7 @@ def is_exclusive(island: Island) -> bool:
     return island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE
 
 
-def _whole_domain_healthy(board: Board, island: Island, node: Node) -> bool:
+def _whole_domain_healthy(board: Placement, island: Island, node: Node) -> bool:
     assert island.topology is not None
     key = island.topology.key
     return key in node.labels and domain_healthy(board, key, node.labels[key])
@@ -247,7 +247,7 @@ def _whole_domain_healthy(board: Board, island: Island, node: Node) -> bool:
 class _Search(NamedTuple):
     """Backtracking over members in order. Nodes and members that are the same in every respect are tried once."""
 
-    board: Board
+    board: Placement
     gang: Gang
     may: dict[tuple[str, str], bool]
     neighbours_matter: bool
@@ -263,7 +263,7 @@ class _Search(NamedTuple):
         for index, name in enumerate(self.board.nodes):
             if index < first or not self.may[member.name, name] or (look := self.look(name)) in tried:
                 continue
-            sitter = Sitter(self.gang, island, member, name)
+            sitter = PlacedPod(self.gang, island, member, name)
             if not _joins(self.board, self.gang, island, self.board.nodes[name]) or not fits_with(self.board, sitter):
                 continue
             if not keeps_capacity_rules(self.gang, self.board.nodes, self.staying, [*seats.values(), name]):
@@ -301,7 +301,7 @@ def keeps_capacity_rules(gang: Gang, nodes: Mapping[str, Node], staying: Iterabl
     return gang.max_spot_members is None or Capacity.SPOT not in added or on_spot <= gang.max_spot_members
 
 
-def _joins(board: Board, gang: Gang, island: Island, node: Node) -> bool:
+def _joins(board: Placement, gang: Gang, island: Island, node: Node) -> bool:
     """Whether `node` is in the domain where the island's members already sit (or, for the first, in any domain)."""
     if island.topology is None or not island.topology.binding:
         return True
@@ -315,7 +315,7 @@ def _joins(board: Board, gang: Gang, island: Island, node: Node) -> bool:
 # Is a whole snapshot in order
 
 
-def overfull(board: Board) -> list[str]:
+def overfull(board: Placement) -> list[str]:
     return [
         f"{name}: {resource} is over-committed by {-left}"
         for name in board.nodes
@@ -324,7 +324,7 @@ def overfull(board: Board) -> list[str]:
     ]
 
 
-def quarrels(board: Board) -> list[str]:
+def conflicts(board: Placement) -> list[str]:
     """Pairs of pods that may not sit as they do: shared exclusive domains, anti-affinity, host ports."""
     found: list[str] = []
     for (key, value), there in sorted(board.in_domain.items()):

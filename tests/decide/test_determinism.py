@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.decide.builders import NOW, cluster, jobset, queued, running, seats, slices
-from tests.decide.random_clusters import Knobs, seeded
+from tests.decide.random_clusters import ClusterOptions, seeded
 from tests.examples import seeds
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
@@ -19,12 +19,12 @@ ROOT = Path(__file__).parents[2]
 PLANS = """
 import hashlib
 from msgspec.structs import replace
-from tests.decide.random_clusters import Knobs, seeded
+from tests.decide.random_clusters import ClusterOptions, seeded
 from understudy.decide.cycle import plan
 
 digest = hashlib.sha256()
 for seed in range(60):
-    cluster = seeded(seed, Knobs())
+    cluster = seeded(seed, ClusterOptions())
     for exact in (0, 10):
         decided = plan(cluster.snapshot(), replace(cluster.policy, exact_victims=exact), cluster.now)
         digest.update(repr(decided).encode())
@@ -46,7 +46,7 @@ def test_plans_do_not_depend_on_how_strings_are_hashed() -> None:
 @pytest.mark.parametrize("exact_victims", [0, 10])
 def test_planning_several_times_gives_the_same_plan_each_time(exact_victims: int) -> None:
     for seed in seeds(120):
-        cluster = seeded(seed, Knobs())
+        cluster = seeded(seed, ClusterOptions())
         snapshot, policy = cluster.snapshot(), replace(cluster.policy, exact_victims=exact_victims)
         plans = [plan(snapshot, policy, cluster.now) for _ in range(4)]
         assert plans == [plans[0]] * 4

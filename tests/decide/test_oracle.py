@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.decide import exhaustive_search
-from tests.decide.random_clusters import Cluster, Knobs, seeded
+from tests.decide.random_clusters import Cluster, ClusterOptions, seeded
 from tests.examples import seeds
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
@@ -30,7 +30,7 @@ CASES = {
     "one is broken, on spot": 500,
 }
 
-FULL_HOUSE = Knobs(
+FULL_HOUSE = ClusterOptions(
     domains=6,
     nodes_in_domain=2,
     running=7,
@@ -190,11 +190,11 @@ class Tally(msgspec.Struct):
         return f"{title}: {found}; {self.missed} not found, {worse}; {excess:+.1f} % work lost over all"
 
 
-def tally(family: str, cases: int, **knobs: int) -> Tally:
+def tally(family: str, cases: int, **options: int) -> Tally:
     total = Tally()
     for seed in seeds(cases):
         cluster = case(family, seed)
-        for decision in decisions(cluster, msgspec.structs.replace(cluster.policy, **knobs)):
+        for decision in decisions(cluster, msgspec.structs.replace(cluster.policy, **options)):
             total.add(decision)
     return total
 

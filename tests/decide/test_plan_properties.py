@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.decide import exhaustive_search, reference_rules
-from tests.decide.random_clusters import Cluster, Knobs, clusters, seeded
+from tests.decide.random_clusters import Cluster, ClusterOptions, clusters, seeded
 from tests.examples import seeds
 from understudy.decide.cycle import plan
 from understudy.decide.fit import refusal
@@ -20,8 +20,10 @@ from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, S
 from understudy.model.snapshot import Snapshot
 
 ANY = clusters()
-CROWDED = Knobs(domains=3, nodes_in_domain=2, running=5, waiting=3, sick=20, holds=25)
-FULL = Knobs(domains=3, nodes_in_domain=2, running=5, waiting=2, sick=12, full=True, islands=(1, 2, 3), members=(1, 2))
+CROWDED = ClusterOptions(domains=3, nodes_in_domain=2, running=5, waiting=3, sick=20, holds=25)
+FULL = ClusterOptions(
+    domains=3, nodes_in_domain=2, running=5, waiting=2, sick=12, full=True, islands=(1, 2, 3), members=(1, 2)
+)
 
 
 def lived(cluster: Cluster, steps: int) -> Cluster:
@@ -80,7 +82,7 @@ def test_the_clusters_themselves_are_in_order(cluster: Cluster) -> None:
     snapshot = cluster.snapshot()
     board = reference_rules.board_of(snapshot)
     assert reference_rules.overfull(board) == []
-    assert reference_rules.quarrels(board) == []
+    assert reference_rules.conflicts(board) == []
     for gang in snapshot.gangs.values():
         assert reference_rules.scattered(gang, board.nodes) == []
         assert not gang.seated() or len(gang.seated()) >= gang.minimum
@@ -100,14 +102,14 @@ def test_seats_promised_after_a_preemption_are_there_once_the_victims_have_left(
     _, later = moments(snapshot, decision)
     board = reference_rules.board_of(later, holders=[later.gangs[key] for key in sorted(promised)])
     assert reference_rules.overfull(board) == []
-    assert reference_rules.quarrels(board) == []
+    assert reference_rules.conflicts(board) == []
 
 
 @given(BUSY)
 def test_exclusive_domains_are_never_shared_not_even_for_a_moment(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for moment in moments(snapshot, decision):
-        assert reference_rules.quarrels(reference_rules.board_of(moment, origin=snapshot)) == []
+        assert reference_rules.conflicts(reference_rules.board_of(moment, origin=snapshot)) == []
 
 
 @given(BUSY)
@@ -144,10 +146,12 @@ def begun(cluster: Cluster) -> Cluster:
 
 
 @pytest.mark.law
-@pytest.mark.parametrize("knobs", [CROWDED, FULL])
-def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_unless_it_is_preempted_whole(knobs: Knobs) -> None:
+@pytest.mark.parametrize("options", [CROWDED, FULL])
+def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_until_it_is_preempted(
+    options: ClusterOptions,
+) -> None:
     for seed in seeds(200):
-        snapshot, decision = decided(begun(seeded(seed, msgspec.structs.replace(knobs, sick=0))))
+        snapshot, decision = decided(begun(seeded(seed, msgspec.structs.replace(options, sick=0))))
         soon = snapshot_after(snapshot, decision)
         whole = {action.gang for action in decision.actions if isinstance(action, Preempt) and action.whole}
         for key in sorted(set(snapshot.gangs) - whole):
@@ -339,7 +343,7 @@ def test_no_less_important_gang_takes_held_seats(cluster: Cluster) -> None:
         if not seats or not holders:
             continue
         board = reference_rules.board_of(without_leaving_pods(apply_actions(state, [action])), holders=holders)
-        assert reference_rules.overfull(board) + reference_rules.quarrels(board) == []
+        assert reference_rules.overfull(board) + reference_rules.conflicts(board) == []
 
 
 def outranks(one: Gang, other: Gang) -> bool:

@@ -4,20 +4,20 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.decide.random_clusters import Knobs, seeded
+from tests.decide.random_clusters import ClusterOptions, seeded
 from understudy.decide import cycle
 from understudy.decide.cycle import give_turns, grow_elastic_gangs, plan
 from understudy.decide.policy import Policy
 from understudy.decide.proposal import Proposal
 from understudy.model.snapshot import Snapshot
 
-KNOBS = (Knobs(), Knobs(sick=40, topology=80, holds=40))
+KNOBS = (ClusterOptions(), ClusterOptions(sick=40, topology=80, holds=40))
 
 
-@pytest.mark.parametrize("knobs", KNOBS)
-def test_caches_stay_true_while_actions_are_applied(knobs: Knobs) -> None:
+@pytest.mark.parametrize("options", KNOBS)
+def test_caches_stay_true_while_actions_are_applied(options: ClusterOptions) -> None:
     for seed in range(60):
-        cluster = seeded(seed, knobs)
+        cluster = seeded(seed, options)
         snapshot = cluster.snapshot()
         proposal = Proposal(snapshot, cluster.policy, cluster.now)
         cached_answers(proposal)
@@ -40,11 +40,11 @@ class StrictProposal(Proposal):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("knobs", KNOBS)
-def test_every_decision_applies_recorded_actions_before_it_reads_the_snapshot(knobs: Knobs) -> None:
+@pytest.mark.parametrize("options", KNOBS)
+def test_every_decision_applies_recorded_actions_before_it_reads_the_snapshot(options: ClusterOptions) -> None:
     with patch.object(cycle, "Proposal", StrictProposal):
         for seed in range(120):
-            cluster = seeded(seed, knobs)
+            cluster = seeded(seed, options)
             plan(cluster.snapshot(), cluster.policy, cluster.now)
 
 

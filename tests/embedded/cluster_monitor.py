@@ -216,7 +216,7 @@ class ClusterMonitor:
         self.wrong += [words for words in self._note_gangs(self.snapshot().gangs.values()) if words not in self.wrong]
         board = reference_rules.board_of(self.snapshot())
         board.nodes = {name: node for name, node in board.nodes.items() if self.find(resources.NODES, name)}
-        found = reference_rules.overfull(board) + reference_rules.quarrels(board)
+        found = reference_rules.overfull(board) + reference_rules.conflicts(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]
 

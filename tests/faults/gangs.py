@@ -12,7 +12,7 @@ from tests.embedded.cluster_monitor import ClusterMonitor
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, node
 from tests.eventually import eventually_async
-from tests.faults.live_cluster import Life
+from tests.faults.live_cluster import ContainerProcess
 from understudy.embedded.agent_protocol import MARK, AgentRefused
 from understudy.embedded.clusters.process_lock import lock_holder
 from understudy.embedded.shim import container_files, linux, node_pid_files
@@ -37,7 +37,7 @@ def writer(name: str, size: int, book: Path, priority: str = "") -> Document:
     return job(name, priority, pods=size, gpus=1, program=f"while true; do {line}; sleep 0.05; done")
 
 
-class Book:
+class GangLedger:
     """What members have written, oldest first."""
 
     def __init__(self, path: Path) -> None:
@@ -140,7 +140,7 @@ def is_gone(monitor: ClusterMonitor, pod: Document) -> bool:
 # Processes
 
 
-async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
+async def lives(cluster: RealCluster, *nodes: str) -> list[ContainerProcess]:
     """The processes of these nodes and all that runs on them, be it started by an earlier agent; parents first."""
     found = await eventually_async(
         lambda: node_pid_files.running_nodes(cluster.folder.nodes), until=lambda running: running.keys() >= set(nodes)
@@ -148,10 +148,10 @@ async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
     shims = [shim for pod in cluster.monitor.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
     pids = families([*(found[name].pid for name in nodes), *shims])
     born = {pid: linux.start_ticks(pid) for pid in pids}
-    return [Life(pid, birth) for pid, birth in born.items() if birth is not None]
+    return [ContainerProcess(pid, birth) for pid, birth in born.items() if birth is not None]
 
 
-def of_pods(found: Sequence[Life]) -> list[Life]:
+def of_pods(found: Sequence[ContainerProcess]) -> list[ContainerProcess]:
     """Those of them that run for pods: not the nodes themselves, nor the shims that they have in reserve."""
     return [life for life in found if _is_marked(life.pid)]
 
@@ -168,7 +168,7 @@ def _shims(cluster: RealCluster, pod: Document) -> list[int]:
     return [state.shim for path in states if (state := container_files.read(path, ShimState)) is not None]
 
 
-def send(found: Sequence[Life], number: signal.Signals) -> None:
+def send(found: Sequence[ContainerProcess], number: signal.Signals) -> None:
     """To those that still live."""
     for life in found:
         with contextlib.suppress(ProcessLookupError):

@@ -26,7 +26,7 @@ Document = dict[str, Any]
 A_MOMENT = 10.0  # seconds that a process has to leave its mark
 
 
-class Life(msgspec.Struct, frozen=True):
+class ContainerProcess(msgspec.Struct, frozen=True):
     """One process: its id, and when it began, since ids are given out again."""
 
     pid: int
@@ -36,7 +36,7 @@ class Life(msgspec.Struct, frozen=True):
         return linux.start_ticks(self.pid) == self.birth
 
 
-class Living:
+class LiveCluster:
     """A cluster, someone who talks to it, and the folder where pods leave their marks."""
 
     def __init__(self, cluster: ClusterProcesses, client: KubeClient) -> None:
@@ -70,12 +70,12 @@ class Living:
         except FileNotFoundError:
             return []
 
-    def life(self, name: str) -> Life:
+    def life(self, name: str) -> ContainerProcess:
         """The one process that the pod has ever had."""
         [pid] = self.starts(name)
         birth = linux.start_ticks(pid)
         assert birth is not None, f"{name} has ended"
-        return Life(pid, birth)
+        return ContainerProcess(pid, birth)
 
     def open_gate(self) -> None:
         (self.marks / "gate").touch()
@@ -141,7 +141,7 @@ class Living:
         for part, holder in killed.items():
             self.cluster.wait_for_part(part, other_than=holder)
 
-    async def wait_until_over(self, *lives: Life) -> None:
+    async def wait_until_over(self, *lives: ContainerProcess) -> None:
         await eventually_async(lambda: not any(life.goes_on() for life in lives))
 
 
@@ -155,6 +155,6 @@ def container_of(pod: Document) -> Document:
 
 
 @contextlib.asynccontextmanager
-async def living(cluster: ClusterProcesses) -> AsyncGenerator[Living, None]:
+async def living(cluster: ClusterProcesses) -> AsyncGenerator[LiveCluster, None]:
     async with connect(cluster.folder.kubeconfig) as client:
-        yield Living(cluster, client)
+        yield LiveCluster(cluster, client)

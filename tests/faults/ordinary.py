@@ -19,7 +19,7 @@ MOST_MEMORY = 600 << 20
 PAUSE = 0.02
 
 
-class Bystander(threading.Thread):
+class OrdinaryClient(threading.Thread):
     """Writes and reads an object of its own, again and again; remembers the longest wait and the first trouble."""
 
     def __init__(self, server: ServerProcess) -> None:
@@ -68,9 +68,9 @@ class Bystander(threading.Thread):
 
 
 @contextlib.contextmanager
-def ordinary_life(server: ServerProcess) -> Iterator[Bystander]:
+def ordinary_life(server: ServerProcess) -> Iterator[OrdinaryClient]:
     """What happens meanwhile must not be noticed."""
-    bystander = Bystander(server)
+    bystander = OrdinaryClient(server)
     bystander.start()
     try:
         yield bystander

@@ -13,7 +13,16 @@ import pytest
 
 from tests.eventually import eventually, eventually_async
 from tests.faults.disks import Disk, small_disk
-from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
+from tests.faults.live_cluster import (
+    CLUSTER,
+    FOR_EVER,
+    NAMESPACE,
+    ContainerProcess,
+    LiveCluster,
+    container_of,
+    living,
+    phase_of,
+)
 from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses, cluster_in, processes_of
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, LockHolder
 from understudy.embedded.failed_nodes import load
@@ -28,7 +37,7 @@ PODS = {"talks": TALKATIVE, "silent": FOR_EVER, "ends": ENDS_WHEN_TOLD}
 
 
 class FullDisk:
-    def __init__(self, disk: Disk, life: Living) -> None:
+    def __init__(self, disk: Disk, life: LiveCluster) -> None:
         self.disk = disk
         self.life = life
         self.stored: list[str] = []  # names of objects whose creation was acknowledged
@@ -83,18 +92,18 @@ def play(scenario: Callable[[FullDisk], Awaitable[None]]) -> None:
         asyncio.run(full_disk())
 
 
-async def _until_it_has_said(life: Life, more: int) -> None:
+async def _until_it_has_said(life: ContainerProcess, more: int) -> None:
     """A log that cannot be written must not hold up who talks."""
     before = _said(life)
     await eventually_async(lambda: _said(life) >= before + more)
 
 
-def _said(life: Life) -> int:
+def _said(life: ContainerProcess) -> int:
     [line] = [line for line in Path(f"/proc/{life.pid}/io").read_text().splitlines() if line.startswith("wchar:")]
     return int(line.split()[1])
 
 
-async def _works(life: Living, name: str) -> None:
+async def _works(life: LiveCluster, name: str) -> None:
     await life.create(name, "exit 0")
     await life.wait_for_phase("Succeeded", name)
 
@@ -144,7 +153,7 @@ def test_parts_that_are_killed_while_the_disk_is_full_come_back_and_find_their_p
     play(scenario)
 
 
-async def _phases(life: Living) -> dict[str, str]:
+async def _phases(life: LiveCluster) -> dict[str, str]:
     pods = await life.wait_for(lambda pods: set(pods) >= set(PODS))
     return {name: phase_of(pod) for name, pod in pods.items()}
 

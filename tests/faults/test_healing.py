@@ -19,8 +19,8 @@ from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, Setup, play
 from tests.eventually import eventually_async
 from tests.faults import gangs
-from tests.faults.gangs import Book, Document, closed, incidents, machines, part, recover, seats, whole, writer
-from tests.faults.live_cluster import Life
+from tests.faults.gangs import Document, GangLedger, closed, incidents, machines, part, recover, seats, whole, writer
+from tests.faults.live_cluster import ContainerProcess
 from understudy.decide.policy import Policy
 from understudy.embedded.agent_protocol import FailNode, ask_agent
 from understudy.embedded.clusters import component
@@ -68,7 +68,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(
         component, "STEADY", 0.0
     )  # a component that was killed before is restarted without a longer pause
-    book = Book(tmp_path / "book")
+    book = GangLedger(tmp_path / "book")
 
     async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         monitor = cluster.monitor
@@ -142,7 +142,7 @@ def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
 
 def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
     """One stands still and goes on later, by itself; one was not heard of for a while, and its processes ran on."""
-    book = Book(tmp_path / "book")
+    book = GangLedger(tmp_path / "book")
 
     async def scenario(cluster: RealCluster, watch: Monitor) -> None:
         monitor = cluster.monitor
@@ -177,18 +177,18 @@ def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
     monitored(tmp_path, machines(2, 1), scenario)
 
 
-async def _succeeded(cluster: RealCluster, lost: Document, book: Book) -> None:
+async def _succeeded(cluster: RealCluster, lost: Document, book: GangLedger) -> None:
     """Until another process writes as this member, from another node."""
     index, pid = gangs.index_of(lost), book.last_of(gangs.index_of(lost))
     await cluster.monitor.until("whole", lambda: whole(cluster.monitor, "train", 2, seats([lost])))
     await eventually_async(lambda: book.last_of(index) != pid)
 
 
-async def _ended(*lives: Life) -> None:
+async def _ended(*lives: ContainerProcess) -> None:
     await eventually_async(lambda: not any(life.goes_on() for life in lives))
 
 
-async def _wrote(book: Book, *indexes: str) -> None:
+async def _wrote(book: GangLedger, *indexes: str) -> None:
     await eventually_async(lambda: all(book.writers(index) for index in indexes))
 
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.eventually import eventually
-from tests.faults.live_cluster import CLUSTER, FOR_EVER, Document, Living, living
+from tests.faults.live_cluster import CLUSTER, FOR_EVER, Document, LiveCluster, living
 from tests.faults.server_process import (
     PATIENCE,
     ClusterProcesses,
@@ -34,7 +34,7 @@ from understudy.objects.resources import NODES
 HOW_MANY = 3
 
 
-def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
+def play(scenario: Callable[[LiveCluster], Awaitable[None]]) -> None:
     with running_cluster(CLUSTER) as cluster:
 
         async def steps() -> None:
@@ -44,16 +44,16 @@ def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
         asyncio.run(steps())
 
 
-async def _up(life: Living, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+async def _up(life: LiveCluster, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(life.cluster.told, "up", "--detach", *options, code=code)
 
 
-async def _works(life: Living, name: str) -> None:
+async def _works(life: LiveCluster, name: str) -> None:
     await life.create(name, "exit 0")
     await life.wait_for_phase("Succeeded", name)
 
 
-async def _until_its_loss_is_known(life: Living, node: str) -> None:
+async def _until_its_loss_is_known(life: LiveCluster, node: str) -> None:
     async with asyncio.timeout(PATIENCE):
         async for change in life.client.follow(NODES):
             document = msgspec.json.decode(change.raw or b"{}")
@@ -72,7 +72,7 @@ def _is_ready(node: Document) -> bool:
     "how", ["kill", *(pytest.param(how, marks=pytest.mark.thorough) for how in ("unplug", "freeze"))]
 )
 def test_a_cluster_with_a_failed_node_is_taken_over_with_its_pods(how: str) -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         await life.create("anna", FOR_EVER, nodeName="node-0")
         await life.wait_for_phase("Running", "anna")
         anna = life.life("anna")
@@ -94,7 +94,7 @@ def test_a_cluster_with_a_failed_node_is_taken_over_with_its_pods(how: str) -> N
 
 
 def test_a_cluster_with_a_failed_node_that_was_down_comes_up_again() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         await asyncio.to_thread(life.cluster.understudy, "node", "fail", "node-1", "--how", "kill")
         await asyncio.to_thread(life.cluster.understudy, "down")
         told = await _up(life)
@@ -109,7 +109,7 @@ def test_a_cluster_with_a_failed_node_that_was_down_comes_up_again() -> None:
 
 
 def test_a_machine_too_slow_to_answer_in_time_loses_no_pod() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         await life.create("anna", FOR_EVER)
         await life.wait_for_phase("Running", "anna")
         anna = life.life("anna")
@@ -140,7 +140,7 @@ def test_a_new_cluster_that_does_not_come_up_leaves_nothing_running() -> None:
 def test_an_up_that_is_refused_stops_nothing() -> None:
     """Parts that run without a supervisor are replaced by the next one, not by a command that comes to nothing."""
 
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         await life.create("anna", FOR_EVER)
         await life.wait_for_phase("Running", "anna")
         anna, parts = life.life("anna"), {part: life.cluster.part(part) for part in PARTS}

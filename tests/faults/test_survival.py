@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.eventually import eventually
-from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Living, container_of, living, phase_of
+from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, LiveCluster, container_of, living, phase_of
 from tests.faults.server_process import ClusterProcesses, processes_of, running_cluster
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
 from understudy.objects.resources import PODS
@@ -16,7 +16,7 @@ ROUNDS = ((SERVER,), (CONTROL,), (AGENT,), (SERVER, AGENT), PARTS, PARTS)  # kil
 LONG_LIVED = ("anna", "bert", "carl")
 
 
-def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
+def play(scenario: Callable[[LiveCluster], Awaitable[None]]) -> None:
     """In a cluster of its own. When it has gone down nothing of it runs any more."""
     with running_cluster(CLUSTER) as cluster:
 
@@ -33,7 +33,7 @@ def _check_nothing_is_left(cluster: ClusterProcesses) -> None:
     eventually(lambda: not processes_of(cluster.home), lambda: f"still there: {processes_of(cluster.home)}")
 
 
-async def _works(life: Living, name: str) -> None:
+async def _works(life: LiveCluster, name: str) -> None:
     """A new pod gets all the way through: stored, scheduled, run, reported."""
     await life.create(name, "exit 0")
     await life.wait_for_phase("Succeeded", name)
@@ -41,7 +41,7 @@ async def _works(life: Living, name: str) -> None:
 
 
 def test_pods_run_on_and_the_parts_come_back() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         for name in LONG_LIVED:
             await life.create(name, FOR_EVER)
         await life.wait_for_phase("Running", *LONG_LIVED)
@@ -59,7 +59,7 @@ def test_pods_run_on_and_the_parts_come_back() -> None:
 
 
 def test_pods_that_end_while_the_agent_is_dead_are_reported_with_exit_code_and_log() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         gate = life.until_the_gate_opens
         await life.create("fine", f"{gate}echo all went well")
         await life.create("failed", f"{gate}echo too bad >&2; exit 7")
@@ -87,12 +87,12 @@ def test_pods_that_end_while_the_agent_is_dead_are_reported_with_exit_code_and_l
     play(scenario)
 
 
-async def _log(life: Living, name: str) -> bytes:
+async def _log(life: LiveCluster, name: str) -> bytes:
     return b"".join([piece async for piece in life.client.stream(PODS.path(NAMESPACE, name, "log"))])
 
 
 def test_pods_created_while_no_scheduler_runs_start_when_one_does() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         with life.without(CONTROL):
             for name in LONG_LIVED:
                 await life.create(name, FOR_EVER)
@@ -103,7 +103,7 @@ def test_pods_created_while_no_scheduler_runs_start_when_one_does() -> None:
     play(scenario)
 
 
-async def _works_without_a_scheduler(life: Living) -> None:
+async def _works_without_a_scheduler(life: LiveCluster) -> None:
     """A pod that names its node needs no scheduler: when it runs, the others have waited for a while."""
     nodes = life.cluster.folder.read_settings().nodes
     await life.create("placed", FOR_EVER, nodeName=nodes[0]["metadata"]["name"])
@@ -112,7 +112,7 @@ async def _works_without_a_scheduler(life: Living) -> None:
 
 
 def test_pods_deleted_while_the_agent_is_dead_are_ended() -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         marks = life.marks / "farewell"
         await life.create("asked", f"trap 'echo bye > {marks}; exit 0' TERM\n{FOR_EVER}")
         await life.create("forced", FOR_EVER)
@@ -138,7 +138,7 @@ def test_pods_deleted_while_the_agent_is_dead_are_ended() -> None:
 
 @pytest.mark.parametrize("killed", [(SUPERVISOR,), (SUPERVISOR, *PARTS)], ids=["supervisor", "everything"])
 def test_a_cluster_that_lost_its_supervisor_is_taken_over_with_its_pods(killed: tuple[str, ...]) -> None:
-    async def scenario(life: Living) -> None:
+    async def scenario(life: LiveCluster) -> None:
         await life.create("anna", FOR_EVER)
         await life.create("bert", f"{life.until_the_gate_opens}exit 5")
         await life.wait_for_phase("Running", "anna", "bert")

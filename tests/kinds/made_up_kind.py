@@ -19,7 +19,7 @@ from understudy.objects.meta import Condition, ObjectMeta, Part
 from understudy.objects.pods import Container, Pod, PodSpec, PodTemplate
 from understudy.objects.resources import Resource
 
-CHOIRS = Resource("music.example.org", "v1", "choirs", "Choir")
+CHOIRS = Resource("music.example.org", "v1", "choirs", "MadeUpJob")
 
 
 class ChoirSpec(Part, frozen=True, gc=False):
@@ -32,12 +32,12 @@ class ChoirStatus(Part, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ()
 
 
-class Choir(Workload, frozen=True, gc=False, kw_only=True):
+class MadeUpJob(Workload, frozen=True, gc=False, kw_only=True):
     spec: ChoirSpec
     status: ChoirStatus = ChoirStatus()
 
 
-def outline(choir: Choir, *_: Any) -> GangOutline:
+def outline(choir: MadeUpJob, *_: Any) -> GangOutline:
     names = tuple(f"{choir.metadata.name}-{i}" for i in range(choir.spec.singers))
     role = RoleOutline(choir.metadata.name, names, choir.spec.template, "spec.template")
     return GangOutline((role,), choir.spec.silent)
@@ -45,7 +45,7 @@ def outline(choir: Choir, *_: Any) -> GangOutline:
 
 KIND = JobKind(
     resource=CHOIRS,
-    struct=Choir,
+    struct=MadeUpJob,
     outline=outline,
     names=("choir", "sing"),
     control=lambda _: JobControl(("spec", "silent")),
@@ -57,7 +57,7 @@ KIND = JobKind(
 )
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "music.example.org/v1",
-    "kind": "Choir",
+    "kind": "MadeUpJob",
     "metadata": {"name": "c", "namespace": "default", "uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"},
     "spec": {"singers": 3, "template": {"spec": {"containers": [{"name": "voice"}]}}},
 }
@@ -78,7 +78,7 @@ def found() -> dict[str, Any]:
     from understudy.kinds.registry import KINDS, control_of, is_ending, job_resource
 
     job = decode(DOCUMENT)
-    assert isinstance(job, Choir)
+    assert isinstance(job, MadeUpJob)
     gang = gang_of(job, Context())
     assert gang is not None
     meta = ObjectMeta(name="c-0", namespace="default", labels={"music.example.org/choir": "c"})
@@ -93,11 +93,11 @@ def found() -> dict[str, Any]:
         "lives in": job_resource(job.api_version, job.kind).path("default", "c"),
         "ended": [is_ending(job), is_ending(sung)],
         "type": kind_named("sing"),
-        "status": status_of("Choir", DOCUMENT, ended, ()),
-        "pods listed by": pod_selectors("Choir", "c"),
+        "status": status_of("MadeUpJob", DOCUMENT, ended, ()),
+        "pods listed by": pod_selectors("MadeUpJob", "c"),
         "pods belong to": owner_of(Pod("Pod", "v1", metadata=meta, spec=PodSpec((Container(),)))).key,
-        "children": KINDS["Choir"].child_names("c", ["singer"]),
-        "roles": [(role.name, role.count) for role in KINDS["Choir"].roles_in(DOCUMENT["spec"])],
+        "children": KINDS["MadeUpJob"].child_names("c", ["singer"]),
+        "roles": [(role.name, role.count) for role in KINDS["MadeUpJob"].roles_in(DOCUMENT["spec"])],
         "operator": [one.plurals for one in OPERATORS if one.name == "choir-operator"],
     }
 

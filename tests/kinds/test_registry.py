@@ -14,17 +14,17 @@ from understudy.train.job_client import is_job
 def test_one_value_makes_a_kind_known_everywhere() -> None:
     run = subprocess.run([sys.executable, "-m", "tests.kinds.made_up_kind"], capture_output=True, text=True, check=True)
     assert json.loads(run.stdout) == {
-        "decoded": "Choir",
-        "gang": ["Choir/default/c", 3],
+        "decoded": "MadeUpJob",
+        "gang": ["MadeUpJob/default/c", 3],
         "followed": True,
-        "seen by the loop": ["Choir/default/c"],
+        "seen by the loop": ["MadeUpJob/default/c"],
         "suspended by": {"spec": {"silent": True}},
         "lives in": "/apis/music.example.org/v1/namespaces/default/choirs/c",
         "ended": [False, True],
-        "type": "Choir",
+        "type": "MadeUpJob",
         "status": "SUCCEEDED",
         "pods listed by": ["music.example.org/choir=c"],
-        "pods belong to": "Choir/default/c",
+        "pods belong to": "MadeUpJob/default/c",
         "children": r"c-(singer)-\d+",
         "roles": [["singer", 3]],
         "operator": [["choirs"]],

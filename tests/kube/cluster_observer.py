@@ -131,7 +131,7 @@ class ClusterObserver:
             return
         board = reference_rules.board_of(self._view.snapshot(time.time()))
         found = [words for words in reference_rules.overfull(board) if words.partition(":")[0] in self.nodes]
-        found += reference_rules.quarrels(board)
+        found += reference_rules.conflicts(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]
 

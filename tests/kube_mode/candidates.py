@@ -74,7 +74,7 @@ class Skewed:
 
 
 class Runner:
-    """One process: stands for election for ever, until it is killed."""
+    """One process: it is a candidate for ever, until it is killed."""
 
     def __init__(self, line: Line, clock: Clock, ticks: VirtualClock, identity: str) -> None:
         self.line = line
@@ -97,13 +97,13 @@ class Runner:
         await asyncio.gather(self._task, return_exceptions=True)
 
 
-class Hustings:
+class Election:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.cluster = FakeCluster(self.clock)
         self.runners: list[Runner] = []
 
-    def stands(self, identity: str, skew: float = 0.0) -> Runner:
+    def add_candidate(self, identity: str, skew: float = 0.0) -> Runner:
         runner = Runner(Line(self.cluster), Skewed(self.clock, skew), self.clock, identity)
         self.runners.append(runner)
         return runner
@@ -123,8 +123,8 @@ class Hustings:
 
 
 @contextlib.asynccontextmanager
-async def hustings() -> AsyncIterator[Hustings]:
-    world = Hustings()
+async def election() -> AsyncIterator[Election]:
+    world = Election()
     try:
         yield world
     finally:

@@ -6,26 +6,26 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, RETRY, Hustings, hustings
+from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, RETRY, Election, election
 from understudy.objects.resources import LEASES
 from understudy.ports import Ref, Refused, Unreachable
 
-Scenario = Callable[[Hustings], Awaitable[None]]
+Scenario = Callable[[Election], Awaitable[None]]
 
 
 def tell(scenario: Scenario) -> None:
     async def told() -> None:
-        async with hustings() as world:
+        async with election() as world:
             await scenario(world)
 
     asyncio.run(told())
 
 
 def test_the_first_leads_and_keeps_the_lease() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         assert await world.seconds_until(a) < 1.0
-        b = world.stands("b")
+        b = world.add_candidate("b")
         for _ in range(300):
             await world.clock.let_pass(1.0)
             assert (a.leads, b.leads) == (True, False)
@@ -39,10 +39,10 @@ def test_the_first_leads_and_keeps_the_lease() -> None:
 
 @pytest.mark.parametrize("skew", [0.0, 86_400.0, -86_400.0])
 def test_when_the_leader_dies_the_other_leads_after_the_duration_of_the_lease(skew: float) -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
-        b = world.stands("b", skew)
+        b = world.add_candidate("b", skew)
         await world.clock.let_pass(60.0)
         assert a.leads
         await a.kill()
@@ -55,10 +55,10 @@ def test_when_the_leader_dies_the_other_leads_after_the_duration_of_the_lease(sk
 
 
 def test_who_ends_in_order_is_followed_at_once() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
-        b = world.stands("b")
+        b = world.add_candidate("b")
         await world.clock.let_pass(5.0)
         await a.kill()
         await a.election.give_back()
@@ -70,10 +70,10 @@ def test_who_ends_in_order_is_followed_at_once() -> None:
 
 
 def test_a_lease_that_another_has_is_not_given_back() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
-        b = world.stands("b")
+        b = world.add_candidate("b")
         await world.clock.let_pass(5.0)
         writes = len(world.cluster.writes)
         await b.election.give_back()
@@ -85,10 +85,10 @@ def test_a_lease_that_another_has_is_not_given_back() -> None:
 
 @pytest.mark.parametrize("fault", ["hangs", "fails", "refuses"])
 def test_a_leader_that_cannot_renew_has_stopped_well_before_another_begins(fault: str) -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
-        b = world.stands("b")
+        b = world.add_candidate("b")
         await world.clock.let_pass(30.0)
         match fault:
             case "hangs":
@@ -105,8 +105,8 @@ def test_a_leader_that_cannot_renew_has_stopped_well_before_another_begins(fault
 
 
 def test_a_cluster_that_is_away_for_minutes_is_led_again_when_it_is_back() -> None:
-    async def scenario(world: Hustings) -> None:
-        a, b = world.stands("a"), world.stands("b")
+    async def scenario(world: Election) -> None:
+        a, b = world.add_candidate("a"), world.add_candidate("b")
         await world.clock.let_pass(10.0)
         for each in (a, b):
             each.line.fails = Refused(503, "ServiceUnavailable", "etcd is away")
@@ -122,8 +122,8 @@ def test_a_cluster_that_is_away_for_minutes_is_led_again_when_it_is_back() -> No
 
 
 def test_who_leads_may_lose_an_answer() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
         a.line.loses_answers = True
         await world.clock.let_pass(LATEST)
@@ -137,8 +137,8 @@ def test_who_leads_may_lose_an_answer() -> None:
 
 
 def test_a_leader_stops_as_soon_as_it_sees_that_another_has_the_lease() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
         world.lease["spec"]["holderIdentity"] = "another"
         world.cluster.change(world.lease)
@@ -149,8 +149,8 @@ def test_a_leader_stops_as_soon_as_it_sees_that_another_has_the_lease() -> None:
 
 
 def test_a_leader_whose_lease_is_deleted_stops_and_stands_again() -> None:
-    async def scenario(world: Hustings) -> None:
-        a = world.stands("a")
+    async def scenario(world: Election) -> None:
+        a = world.add_candidate("a")
         await world.seconds_until(a)
         await world.cluster.delete(Ref(LEASES, "kube-system", "understudy"))
         await world.clock.let_pass(LATEST + 0.1)
@@ -161,7 +161,7 @@ def test_a_leader_whose_lease_is_deleted_stops_and_stands_again() -> None:
 
 
 def test_what_the_holder_promised_counts() -> None:
-    async def scenario(world: Hustings) -> None:
+    async def scenario(world: Election) -> None:
         spec = {"holderIdentity": "old", "leaseDurationSeconds": 40, "renewTime": "2020-01-01T00:00:00.000000Z"}
         world.cluster.put({
             "apiVersion": "coordination.k8s.io/v1",
@@ -169,15 +169,15 @@ def test_what_the_holder_promised_counts() -> None:
             "metadata": {"name": "understudy", "namespace": "kube-system"},
             "spec": spec,
         })  # fmt: skip
-        a = world.stands("a")
+        a = world.add_candidate("a")
         assert 40.0 <= await world.seconds_until(a) <= 40.0 + LATEST + 0.1
 
     tell(scenario)
 
 
 def test_of_two_that_reach_for_it_together_one_gets_it() -> None:
-    async def scenario(world: Hustings) -> None:
-        runners = [world.stands(name) for name in "abcdefgh"]
+    async def scenario(world: Election) -> None:
+        runners = [world.add_candidate(name) for name in "abcdefgh"]
         await world.clock.let_pass(LATEST)
         assert sum(each.leads for each in runners) == 1
         for _ in range(3):
@@ -192,9 +192,9 @@ def test_of_two_that_reach_for_it_together_one_gets_it() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_happens_to_their_lines_no_two_ever_lead(seed: int) -> None:
-    async def scenario(world: Hustings) -> None:
+    async def scenario(world: Election) -> None:
         chance = random.Random(seed)
-        runners = [world.stands(name, chance.uniform(-1000.0, 1000.0)) for name in "abc"]
+        runners = [world.add_candidate(name, chance.uniform(-1000.0, 1000.0)) for name in "abc"]
         led = 0
         for _ in range(400):
             line = chance.choice(runners).line

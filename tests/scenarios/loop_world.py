@@ -169,7 +169,7 @@ class LoopWorld:
 
     def _remember(self, cycle: Cycle) -> None:
         board = reference_rules.board_of(cycle.snapshot)
-        wrong = reference_rules.overfull(board) + reference_rules.quarrels(board)
+        wrong = reference_rules.overfull(board) + reference_rules.conflicts(board)
         wrong += [
             words for gang in cycle.snapshot.gangs.values() for words in reference_rules.scattered(gang, board.nodes)
         ]

@@ -181,7 +181,7 @@ class SnapshotWorld:
 
     def _check(self, before: Snapshot) -> None:
         board = reference_rules.board_of(self.snapshot, origin=before)
-        wrong = reference_rules.overfull(board) + reference_rules.quarrels(board)
+        wrong = reference_rules.overfull(board) + reference_rules.conflicts(board)
         wrong += [
             words for gang in self.snapshot.gangs.values() for words in reference_rules.scattered(gang, board.nodes)
         ]
