@@ -73,6 +73,7 @@ class SimulationContext:
         self.loop = loop
         self.channels = Channels(scenario)
         self.policy = Policy()
+        self.clocks_ahead: dict[str, float] = {}  # by process, seconds; only of clocks that were set
         self.steps = 0
         self.digest = 0  # of all steps in their order
         self.trace: list[str] | None = [] if tracing else None

@@ -139,7 +139,7 @@ class Process:
     def set_clock(self, ahead: float) -> None:
         """Times that were written down before mean another moment from now on: that may delay what waits for them."""
         self.context.hampered(abs(ahead - self.clock_ahead))
-        self.clock_ahead = ahead
+        self.clock_ahead = self.context.clocks_ahead[self.name] = ahead
 
     def pause(self) -> None:
         self.context.hampered()

@@ -88,8 +88,11 @@ class NoticeInvariants:
             self._context.fail(AS_ONE, f"{gang.key} moves without {', '.join(left)}")
 
     def _check_moved(self, node: str, made: Announcement) -> None:
-        """Only in calm times, and only where the seats are free: a scheduler that is away moves nothing."""
+        """Only in calm times, and only where the seats are free: a scheduler that is away moves nothing, and one whose
+        clock is behind takes the deadline for later than it is."""
         context = self._context
+        if min(context.clocks_ahead.values(), default=0.0) < -context.policy.notice_margin / 2:
+            return
         calm = made.at > context.scenario.faults_until + CALM and context.last_disturbance <= made.at
         if not calm or self._announced.get(node) is not made or self._cluster.silent:
             return
@@ -101,8 +104,8 @@ class NoticeInvariants:
                     context.fail(IN_TIME, words)
 
     def _is_free(self, node: str) -> bool:
-        """Whether no pod is on its way out there: then the seats may be those of victims."""
-        return not any(pod.node == node and pod.leaving for pod in self._cluster.server.all(PODS))
+        """Whether no pod there was told to leave: the seats may be those of victims, whose operator deletes them."""
+        return not any(pod.node == node and (pod.leaving or _is_evicted(pod)) for pod in self._cluster.server.all(PODS))
 
     def check_at_rest(self) -> None:
         """Every pod that is asked to save belongs to a gang with a pod on a node that leaves."""
@@ -119,6 +122,11 @@ def _has_notice(node: Version) -> bool:
     """Drains and taints of a cloud are notices, too."""
     notes, taints = node.metadata.get("annotations", {}), node.document["spec"].get("taints") or ()
     return NOTICE in notes or f"{PREFIX}drain-deadline" in notes or any("termination" in one["key"] for one in taints)
+
+
+def _is_evicted(pod: Version) -> bool:
+    conditions = pod.document.get("status", {}).get("conditions") or ()
+    return any(one["type"] == "DisruptionTarget" and one["status"] == "True" for one in conditions)
 
 
 def _is_leaving(snapshot: Snapshot, node: str) -> bool:

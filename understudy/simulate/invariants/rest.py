@@ -35,6 +35,8 @@ INCIDENT = "every incident closes"
 HELD = "no seat is held without need"
 RUNS = "what has a seat runs"
 RECENT = 10.0  # seconds
+_LOST = re.compile(r"\b(is|are) lost\b")
+_NOT_OF_NODES = ("needs ", "room for ", "held by ", "cannot start ")
 
 
 def check_at_rest(cluster: SimulatedCluster, invariants: StepInvariants, now: float) -> None:
@@ -117,16 +119,26 @@ def _check_waiting(cluster: SimulatedCluster, gang: GangState, made: Plan) -> No
     waiting = next((one for one in made.actions if isinstance(one, Wait) and one.gang == gang.key), None)
     if waiting is None or waiting.reason.code is WaitCode.SUSPENDED:
         return  # _check_plan judges what is planned for it
-    true = _without_causes(reason_with_holder(waiting.reason))
+    true = reason_with_holder(waiting.reason)
     messages = [_message(pod) for _, pod in gang.pods.values() if not pod.node and not pod.leaving] or [gang.waits]
-    wrong = [words for words in messages if _without_causes(words) != true]
+    wrong = [words for words in messages if not _is_same_reason(words, true)]
     if wrong:
         cluster.context.fail(REASON, f"{gang.key} was told {wrong[0]!r}; the reason is {true!r}")
 
 
-def _without_causes(words: str) -> str:
-    """Removes the causes of a loss: a new view does not know the silence of a lease."""
-    return re.sub(r"is lost \([^)]*\)", "is lost", words)
+def _is_same_reason(words: str, true: str) -> bool:
+    """Lost nodes are left out: a new view does not know the silence of a lease, so it names other causes, and groups
+    these nodes differently. Then more or fewer of the other nodes are among those that are named."""
+    (refused, others), (truly_refused, true_others) = _clauses(words), _clauses(true)
+    named = min(len(refused), len(truly_refused))
+    return others == true_others and refused[:named] == truly_refused[:named]
+
+
+def _clauses(words: str) -> tuple[list[str], list[str]]:
+    """What is said of nodes that are not lost, and all the rest."""
+    clauses = words.split("; ")
+    places = [one for one in clauses if not one.startswith(_NOT_OF_NODES)]
+    return [one for one in places if not _LOST.search(one)], [one for one in clauses if one.startswith(_NOT_OF_NODES)]
 
 
 def _message(pod: Version) -> str:
