@@ -342,3 +342,12 @@ def test_seats_held_in_two_domains_keep_no_other_gang_out_of_both() -> None:
     made = planned(slices(s0="a b c", s1="d e f", s2="g h i"), *going, torn, other, lesser)
     assert not any(isinstance(action, Preempt) for action in made.actions), "there is room for both"
     assert {action.gang.rpartition("/")[2] for action in made.actions if isinstance(action, Start)} == {"torn", "other"}
+
+
+def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_beside_an_old_hold_of_another() -> None:
+    """The hold of the other gang was given up, and its pods still show where they were to sit."""
+    begun = queued("g", members=2, priority=5, started_at=NOW, holds=(("g-1", "b"),)).reseated({"g-0": "a"})
+    other = replace(queued("old", members=2, priority=5), holds=(("old-0", "b"), ("old-1", "a")))
+    made = planned(*nodes("a b"), begun, other)
+    assert [type(action) for action in made.actions if action.gang == begun.key] == [Swap]
+    assert moves(next(a for a in made.actions if isinstance(a, Swap)))["g-1"][1] == "b"

@@ -107,7 +107,7 @@ def why_domain_closed(search: SeatSearch, part: IslandRequest, value: str) -> st
         return f"{resident} sits there"
     for name in proposal.domain(key, value):
         for held in proposal.held.get(name, ()):
-            if search.keeps(held):
+            if search.keeps(held, (name,)):
                 return f"is held for {held.gang.key}"
     return None
 

@@ -74,6 +74,7 @@ class SeatSearch:
         self._free_spaces: dict[str, FreeSpace] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
+        self._reserved = frozenset(node for _, node in gang.reserved())
         self.has_no_previous_seats = not gang.holds and not any(m.last_node for m in gang.members())
 
     @cached_property
@@ -139,13 +140,18 @@ class SeatSearch:
         if owner and owner != (self.gang.key, island.name) and not self.has_left(owner[0], key, value):
             return f"{key}={value} belongs to {owner[0]} alone"
         for held in self.proposal.held_for(key, value):
-            if self.keeps(held):
+            if self.keeps(held, self.proposal.domain(key, value)):
                 return f"{key}={value} is held for {held.gang.key}"
         return None
 
-    def keeps(self, held: HeldSeat) -> bool:
-        """Whether the seat stays held for another gang under the hypothesis."""
-        return held.gang.key not in self.hypothesis.gangs and self.proposal.respects_hold(self.gang, held)
+    def keeps(self, held: HeldSeat, names: Iterable[str]) -> bool:
+        """Whether the seat on these nodes stays held for another gang under the hypothesis.
+
+        A seat that is reserved for this gang is its own: no plan gives it to another gang, so a hold in the same place
+        is an old one that its gang has not given up yet."""
+        if held.gang.key in self.hypothesis.gangs or (not held.reserved and not self._reserved.isdisjoint(names)):
+            return False
+        return self.proposal.respects_hold(self.gang, held)
 
     def has_left(self, gang: str, key: str, value: str) -> bool:
         """Whether the gang has no seat left in the domain under the hypothesis."""
@@ -170,7 +176,7 @@ class SeatSearch:
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.proposal.held.get(name, ()):
-                if self.keeps(held) or self._is_for_another_of_ours(held):
+                if self.keeps(held, (name,)) or self._is_for_another_of_ours(held):
                     kept.append(held.member)
                     ports.extend(held.member.shape.host_ports)
             self._free_spaces[name] = FreeSpace(self._less(free, kept, info), ports)
