@@ -15,6 +15,7 @@ SETTLE = 10.0  # seconds that a plan, its writes and a second plan may take on t
 DETECTION = 75.0  # seconds in which a silent node is given up: its lease, the node controller, and its pods' end
 PATIENCE = PodPatience()
 NO_PODS = "its controller makes no pods"
+HAMPERED = "the loops are kept from hearing or writing"
 
 
 class Stopwatch(msgspec.Struct):
@@ -28,6 +29,8 @@ class Stopwatch(msgspec.Struct):
     def lap(self, now: float, why: str) -> None:
         self.spent[self.why] = self.spent.get(self.why, 0.0) + now - self.at
         self.at, self.why = now, why
+        if why == HAMPERED:  # a loop that starts anew gives the controller its full time again
+            self.spent.pop(NO_PODS, None)
 
     def unexplained(self) -> float:
         return self.spent.get("", 0.0)
@@ -56,7 +59,7 @@ class Explanations:
         """Why no plan could have helped the gang yet; '' if nothing explains it."""
         now, context = self._context.loop.time(), self._context
         if now - context.hampered_at() < context.reaction + SETTLE:
-            return "the loops are kept from hearing or writing"
+            return HAMPERED
         if self._cluster.silent or self._cluster.leases.stand_still:
             return "all nodes are silent"
         if any(now - self._troubles.since(node) < DETECTION for node in self._losses.concerned(gang)):
@@ -65,7 +68,14 @@ class Explanations:
             return "its old pods leave"
         if any(self._is_being_left(node) for node in self._losses.with_slices(gang, gang.holds.values())):
             return "others leave the seats that are held for it"
+        if self._is_wanted_without_pods(gang):
+            return "a more important gang, whose controller makes no pods, is waited for"
         return self._why_no_pods(gang)
+
+    def _is_wanted_without_pods(self, gang: GangState) -> bool:
+        """A plan that preempts the gang is not carried out until the pods of the other are there."""
+        above = (other for other in self._gangs.values() if other.plan.priority > gang.plan.priority)
+        return any(o.there and not o.suspended and not o.next_stage() <= o.made() for o in above)
 
     def had_loss(self, gang: GangState, since: float) -> bool:
         """Whether a pod was taken from the gang since then, or a node of it was in trouble."""

@@ -104,8 +104,12 @@ class NoticeInvariants:
                     context.fail(IN_TIME, words)
 
     def _is_free(self, node: str) -> bool:
-        """Whether no pod there was told to leave: the seats may be those of victims, whose operator deletes them."""
-        return not any(pod.node == node and (pod.leaving or _is_evicted(pod)) for pod in self._cluster.server.all(PODS))
+        """Whether no pod in its slice was told to leave: the seats may be those of victims, whose operator deletes
+        them."""
+        kubelets = self._cluster.kubelets
+        together = {name for name, one in kubelets.items() if one.plan.slice == kubelets[node].plan.slice}
+        pods = self._cluster.server.all(PODS)
+        return not any(pod.node in together and (pod.leaving or _is_evicted(pod)) for pod in pods)
 
     def check_at_rest(self) -> None:
         """Every pod that is asked to save belongs to a gang with a pod on a node that leaves."""

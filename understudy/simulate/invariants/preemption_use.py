@@ -3,6 +3,7 @@ releases it from that."""
 
 import msgspec
 
+from understudy.kinds.annotations import CHECKPOINT_BY
 from understudy.model.plans import Preempt
 from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.invariants.limits import NO_PODS, PATIENCE, Explanations, Stopwatch
@@ -70,9 +71,15 @@ class PreemptionUse:
             debt.nodes |= self._losses.with_slices(gang, gang.holds.values())
             troubled = any(self._troubles.last(node) >= debt.since - self._context.reaction for node in debt.nodes)
             endless = self._cluster.quotas.limits_for_ever(gang.plan)
-            debt.watch.lap(self._context.loop.time(), self._explanations.why(gang))
+            saves = "its job saves before it moves" if _is_asked_to_save(gang) else ""
+            debt.watch.lap(self._context.loop.time(), self._explanations.why(gang) or saves)
             unmade = debt.watch.spent.get(NO_PODS, 0.0)
             if not gang.there or gang.suspended or troubled or endless or unmade >= PATIENCE.make:
                 del self._debts[key]
             elif debt.watch.unexplained() > self._explanations.limit:
                 self._context.fail(VAIN, f"others left for {key} at {debt.since:.1f}; it has no seats")
+
+
+def _is_asked_to_save(gang: GangState) -> bool:
+    """Its victims leave at once, so that it can move at the last moment."""
+    return any(CHECKPOINT_BY in pod.metadata.get("annotations", {}) for _, pod in gang.pods.values())

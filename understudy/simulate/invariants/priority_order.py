@@ -41,6 +41,10 @@ class PriorityOrder:
             if not kubelet.plan.spare and not troubles.is_troubled(name) and not troubles.failed(name)
         }
 
+    @property
+    def gangs(self) -> list[GangState]:
+        return [gang for gang in self._gangs.values() if gang.there and not gang.suspended]
+
     def check(self, gang: GangState, job: Version) -> None:
         """For a gang without seats whose pods exist."""
         if gang.done or any(mark in job.metadata.get("annotations", {}) for mark in GUARDS) or self._lacks_claim(gang):

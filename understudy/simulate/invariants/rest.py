@@ -93,7 +93,9 @@ def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan, order: P
         _check_running(cluster, gang)
     else:
         _check_waiting(cluster, gang, made)
-        if not lacks_pods(cluster, gang):
+        # While pods of a more important gang are missing, seats are kept for it until its controller's time is up.
+        awaited = any(other.plan.priority >= gang.plan.priority and lacks_pods(cluster, other) for other in order.gangs)
+        if not awaited:
             order.check(gang, job)
 
 
