@@ -21,7 +21,10 @@ class Shell:
         self._namespace = namespace
 
     def run(self, *arguments: str) -> Said:
-        code = main([*arguments, "-n", self._namespace])
+        at = (
+            2 if arguments[0] == "submit" else len(arguments)
+        )  # what follows the command of a job belongs to the command
+        code = main([*arguments[:at], "-n", self._namespace, *arguments[at:]])
         return Said(code, *self._capsys.readouterr())
 
     def shows(self, *arguments: str) -> str:
