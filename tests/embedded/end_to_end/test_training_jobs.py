@@ -68,10 +68,15 @@ def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(shared: Share
             await cluster.create(training(kind, name, led if kind in LED else {"Worker": role(program, 3)}))
         for name in ("red", "blue"):
             await monitor.until(f"{name} is done", partial(has, monitor, name, "Succeeded", kind))
-            [first] = [one for one in monitor.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
+            [first] = await monitor.until(f"the first of {name}", partial(leaders, monitor, name))
             assert await log_of(cluster, first) == "met [1, 2]\n"
 
     shared.play([node("one")], scenario)
+
+
+def leaders(monitor: ClusterMonitor, name: str) -> list[Document]:
+    """News of pods may come later than that of their job."""
+    return [one for one in monitor.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
 
 
 def labels(pod: Document) -> Document:

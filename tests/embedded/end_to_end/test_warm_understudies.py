@@ -7,6 +7,7 @@ from tests.embedded.cluster_monitor import ClusterMonitor, Document
 from tests.embedded.end_to_end.test_jobs import condition, log_of, running
 from tests.embedded.end_to_end.training_manifests import role, torch
 from tests.embedded.real_cluster import RealCluster, node, play
+from tests.eventually import eventually_async
 from understudy.embedded.agent.containers.attempts import state_of
 from understudy.embedded.shim.pod_folders import pod_folder
 from understudy.kinds.annotations import STEPS_IN, WARM
@@ -77,7 +78,6 @@ def _another(monitor: ClusterMonitor, uid: str) -> Document | None:
 
 
 async def _rank(cluster: RealCluster, pod: Document) -> list[str]:
-    log = ""
-    while "rank" not in log:
-        log = await log_of(cluster, pod)
+    """The words of its line, once the line is whole."""
+    log = await eventually_async(lambda: log_of(cluster, pod), until=lambda log: "rank" in log.rpartition("\n")[0])
     return log.split()
